@@ -1,0 +1,1 @@
+//! Conformance and property checks of every Cuprum crate, as functions over a device.

@@ -1,0 +1,1 @@
+//! Run-time compilation of CUDA C++ with NVRTC, and the on-disk cache of its results.

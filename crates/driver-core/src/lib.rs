@@ -1,0 +1,1 @@
+//! RAII over the CUDA driver API, on NVIDIA devices and on the software device.

@@ -1,0 +1,183 @@
+//! The structures of `cuda.h` that entry points of the table take.
+
+use core::ffi::c_void;
+
+use crate::{CUarray, CUcontext, CUdeviceptr, CUlaunchAttributeID, CUmemorytype, CUstream};
+
+/// The unique number of a device (`CUuuid`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct CUuuid {
+    /// Sixteen bytes, in the order that tools print them.
+    pub bytes: [u8; 16],
+}
+
+/// A rectangle to copy (`CUDA_MEMCPY2D`). Offsets, pitches and widths are bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_MEMCPY2D {
+    /// Left edge in the source, bytes.
+    pub srcXInBytes: usize,
+    /// Upper edge in the source, rows.
+    pub srcY: usize,
+    /// Which of the source fields counts.
+    pub srcMemoryType: CUmemorytype,
+    /// Source in host memory.
+    pub srcHost: *const c_void,
+    /// Source in device memory.
+    pub srcDevice: CUdeviceptr,
+    /// Source array.
+    pub srcArray: CUarray,
+    /// Bytes from a source row to the next.
+    pub srcPitch: usize,
+    /// Left edge in the destination, bytes.
+    pub dstXInBytes: usize,
+    /// Upper edge in the destination, rows.
+    pub dstY: usize,
+    /// Which of the destination fields counts.
+    pub dstMemoryType: CUmemorytype,
+    /// Destination in host memory.
+    pub dstHost: *mut c_void,
+    /// Destination in device memory.
+    pub dstDevice: CUdeviceptr,
+    /// Destination array.
+    pub dstArray: CUarray,
+    /// Bytes from a destination row to the next.
+    pub dstPitch: usize,
+    /// Width of the rectangle in bytes.
+    pub WidthInBytes: usize,
+    /// Height of the rectangle in rows.
+    pub Height: usize,
+}
+
+/// A box to copy (`CUDA_MEMCPY3D`). Offsets, pitches and widths are bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_MEMCPY3D {
+    /// Left edge in the source, bytes.
+    pub srcXInBytes: usize,
+    /// Upper edge in the source, rows.
+    pub srcY: usize,
+    /// Front edge in the source, slices.
+    pub srcZ: usize,
+    /// Mip level of the source.
+    pub srcLOD: usize,
+    /// Which of the source fields counts.
+    pub srcMemoryType: CUmemorytype,
+    /// Source in host memory.
+    pub srcHost: *const c_void,
+    /// Source in device memory.
+    pub srcDevice: CUdeviceptr,
+    /// Source array.
+    pub srcArray: CUarray,
+    /// Must be null.
+    pub reserved0: *mut c_void,
+    /// Bytes from a source row to the next.
+    pub srcPitch: usize,
+    /// Rows from a source slice to the next.
+    pub srcHeight: usize,
+    /// Left edge in the destination, bytes.
+    pub dstXInBytes: usize,
+    /// Upper edge in the destination, rows.
+    pub dstY: usize,
+    /// Front edge in the destination, slices.
+    pub dstZ: usize,
+    /// Mip level of the destination.
+    pub dstLOD: usize,
+    /// Which of the destination fields counts.
+    pub dstMemoryType: CUmemorytype,
+    /// Destination in host memory.
+    pub dstHost: *mut c_void,
+    /// Destination in device memory.
+    pub dstDevice: CUdeviceptr,
+    /// Destination array.
+    pub dstArray: CUarray,
+    /// Must be null.
+    pub reserved1: *mut c_void,
+    /// Bytes from a destination row to the next.
+    pub dstPitch: usize,
+    /// Rows from a destination slice to the next.
+    pub dstHeight: usize,
+    /// Width of the box in bytes.
+    pub WidthInBytes: usize,
+    /// Height of the box in rows.
+    pub Height: usize,
+    /// Depth of the box in slices.
+    pub Depth: usize,
+}
+
+/// The value of a launch attribute: the manual's union of 64 bytes, as raw bytes.
+#[repr(C, align(8))]
+#[derive(Clone, Copy, Debug)]
+pub struct CUlaunchAttributeValue {
+    /// The bytes of whichever field the attribute's id selects.
+    pub pad: [u8; 64],
+}
+
+/// One attribute of a launch (`CUlaunchAttribute`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUlaunchAttribute {
+    /// Which attribute it is.
+    pub id: CUlaunchAttributeID,
+    /// Padding of the C structure.
+    pub pad: [u8; 4],
+    /// Its value.
+    pub value: CUlaunchAttributeValue,
+}
+
+/// The shape of a launch (`CUlaunchConfig`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUlaunchConfig {
+    /// Blocks of the grid in x.
+    pub gridDimX: u32,
+    /// Blocks of the grid in y.
+    pub gridDimY: u32,
+    /// Blocks of the grid in z.
+    pub gridDimZ: u32,
+    /// Threads of a block in x.
+    pub blockDimX: u32,
+    /// Threads of a block in y.
+    pub blockDimY: u32,
+    /// Threads of a block in z.
+    pub blockDimZ: u32,
+    /// Dynamic shared memory of a block in bytes.
+    pub sharedMemBytes: u32,
+    /// The stream.
+    pub hStream: CUstream,
+    /// The attributes.
+    pub attrs: *mut CUlaunchAttribute,
+    /// How many attributes there are.
+    pub numAttrs: u32,
+}
+
+/// The parameters of a kernel node (`CUDA_KERNEL_NODE_PARAMS`, version 2).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_KERNEL_NODE_PARAMS {
+    /// The function, or null when `kern` is set.
+    pub func: crate::CUfunction,
+    /// Blocks of the grid in x.
+    pub gridDimX: u32,
+    /// Blocks of the grid in y.
+    pub gridDimY: u32,
+    /// Blocks of the grid in z.
+    pub gridDimZ: u32,
+    /// Threads of a block in x.
+    pub blockDimX: u32,
+    /// Threads of a block in y.
+    pub blockDimY: u32,
+    /// Threads of a block in z.
+    pub blockDimZ: u32,
+    /// Dynamic shared memory of a block in bytes.
+    pub sharedMemBytes: u32,
+    /// Pointers to the arguments.
+    pub kernelParams: *mut *mut c_void,
+    /// Packed arguments, as `cuLaunchKernel` takes them.
+    pub extra: *mut *mut c_void,
+    /// The kernel, or null when `func` is set.
+    pub kern: crate::CUkernel,
+    /// The context of `kern`.
+    pub ctx: CUcontext,
+}

@@ -1,0 +1,1 @@
+//! GPU arrays with lazy, fused expressions.

@@ -1,0 +1,1 @@
+//! PTX: lexer, parser, typed syntax tree with spans, decoder and printer.

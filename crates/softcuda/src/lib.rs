@@ -1,0 +1,1 @@
+//! A software CUDA device: the driver API, executing PTX on the CPU.

@@ -1,0 +1,1 @@
+//! CUDA C++ sources of the kernels that Cuprum ships.

@@ -1,0 +1,1 @@
+//! Integration, conformance and property tests over every device.
