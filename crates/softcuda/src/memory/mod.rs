@@ -1,0 +1,56 @@
+//! Device memory: one reserved address range, who owns which part of it, and what a kernel may touch.
+
+use std::sync::Arc;
+
+/// What a running kernel may touch, as seen from one context.
+///
+/// `base .. base + len` is the reserved range; a device pointer is the host address inside it. An access of `size`
+/// bytes at `addr`, naturally aligned, is valid iff `base <= addr < base + len` and
+/// `(addr & 255) + size <= shadow[(addr - base) >> 8]`: the shadow holds the number of valid bytes (0 to 256) of each
+/// granule of 256 bytes, and allocations start at granule boundaries, so a granule belongs to one allocation at most.
+/// What lies outside the range is asked of [`SlowPath::allows`].
+#[derive(Clone)]
+pub(crate) struct MemoryMap {
+    /// First address of the reserved range.
+    pub(crate) base: u64,
+    /// Its length in bytes, a power of two.
+    pub(crate) len: u64,
+    /// One `u16` per granule of the range: how many of its bytes are valid. Readable for the whole range while
+    /// `slow`, which owns it, lives. Written by other threads at any time, each entry at once.
+    pub(crate) shadow: *const u16,
+    /// Everything that is not decided by the shadow.
+    pub(crate) slow: Arc<dyn SlowPath>,
+}
+
+// SAFETY: the pointer refers to memory that `slow`, which is `Send + Sync`, keeps mapped; it is only read, and writers
+// store whole entries atomically.
+unsafe impl Send for MemoryMap {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for MemoryMap {}
+
+impl std::fmt::Debug for MemoryMap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "MemoryMap({:#x}..{:#x})",
+            self.base,
+            self.base + self.len
+        )
+    }
+}
+
+/// The parts of the memory of a context that a kernel needs rarely.
+pub(crate) trait SlowPath: Send + Sync {
+    /// Whether an access outside the reserved range is allowed: it lies wholly in registered host memory (and that is
+    /// writable, for a write). Alignment is the caller's business.
+    fn allows(&self, addr: u64, size: u32, write: bool) -> bool;
+
+    /// Where `addr` is, for people: the allocation that holds it, or the nearest one and the distance to it.
+    fn describe(&self, addr: u64) -> String;
+
+    /// Device-side `malloc`: the address of `bytes` new bytes (aligned to 256), or 0.
+    fn malloc(&self, bytes: u64) -> u64;
+
+    /// Device-side `free`: whether `addr` came from [`malloc`](Self::malloc) and was not freed yet.
+    fn free(&self, addr: u64) -> bool;
+}
