@@ -1,0 +1,242 @@
+//! From the spelling of an opcode to what it says.
+
+mod modifiers;
+mod opcode;
+mod table;
+
+use smallvec::SmallVec;
+
+use crate::ast::{Instruction, Span};
+use crate::error::{DecodeError, DecodeErrorKind};
+use crate::{ScalarType, Space};
+
+pub use modifiers::{
+    Action, AtomOp, BoolOp, Bounds, CacheLevel, CacheOp, Compare, Component, Direction, Flags,
+    Fragment, Geometry, Layout, MatrixCount, MatrixShape, Mipmap, Modifiers, Ordering, Part,
+    PrmtMode, Query, Rounding, Scope, ShflMode, SurfaceFormat, TestpMode, VoteMode,
+};
+pub use opcode::Opcode;
+
+use table::{Groups, Row, row};
+
+/// A decoded instruction; its operands stay in the [`Instruction`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Op {
+    /// The base opcode.
+    pub opcode: Opcode,
+    /// The modifiers, as a set.
+    pub modifiers: Modifiers,
+    /// The types in the order written: for `cvt.rn.f32.s64` first `f32`, then `s64`.
+    pub types: SmallVec<[ScalarType; 3]>,
+    /// Elements of the vector form (`.v2`, `.v4`, `.v8`), otherwise 1.
+    pub vector: u8,
+}
+
+impl Op {
+    /// The first type.
+    ///
+    /// # Panics
+    /// If the opcode has none (`bra`, `ret`, `fence`); every opcode with typed operands has at least one after decoding.
+    #[must_use]
+    pub fn ty(&self) -> ScalarType {
+        *self
+            .types
+            .first()
+            .expect("asked for the type of an instruction that has none")
+    }
+}
+
+/// Decodes one instruction.
+///
+/// # Errors
+/// If the base opcode, a modifier or a type is unknown, contradictory or missing, or the number of operands is wrong.
+pub fn decode(instruction: &Instruction<'_>) -> Result<Op, DecodeError> {
+    let spelling = instruction.opcode.text;
+    let start = instruction.opcode.span.start;
+    let whole = instruction.opcode.span;
+    let mut words = spelling.split('.');
+    let base = words.next().unwrap_or("");
+    let Some(opcode) = Opcode::from_spelling(base) else {
+        return Err(DecodeError::new(
+            spelling,
+            whole,
+            DecodeErrorKind::UnknownOpcode,
+        ));
+    };
+    let row = row(opcode);
+    let mut op = Op {
+        opcode,
+        modifiers: Modifiers::default(),
+        types: SmallVec::new(),
+        vector: 1,
+    };
+    let mut seen = Groups::empty();
+    let mut at = base.len() as u32;
+    for word in words {
+        let span = Span::new(start + at + 1, start + at + 1 + word.len() as u32);
+        at += 1 + word.len() as u32;
+        op.take(word, &row, &mut seen)
+            .map_err(|kind| DecodeError::new(spelling, span, kind))?;
+    }
+    let fail = |kind| Err(DecodeError::new(spelling, whole, kind));
+    if let Some(missing) = row.required.difference(seen).iter().next() {
+        return fail(DecodeErrorKind::MissingModifier(missing.describe()));
+    }
+    if op.types.len() < usize::from(row.min_types)
+        || !op
+            .types
+            .iter()
+            .zip(row.types)
+            .all(|(t, set)| set.contains(*t))
+    {
+        return fail(DecodeErrorKind::Types);
+    }
+    if let Err(kind) = table::check(&op) {
+        return fail(kind);
+    }
+    let (min, max) = table::operand_count(&op, &row);
+    let found = instruction.operands.len();
+    if found < min || found > max {
+        return Err(DecodeError::new(
+            spelling,
+            instruction.span,
+            DecodeErrorKind::OperandCount { found, min, max },
+        ));
+    }
+    Ok(op)
+}
+
+/// Puts a value into an empty place; a full one is a contradiction, unless it is the same word again.
+fn put<T: Copy + PartialEq>(
+    place: &mut Option<T>,
+    value: T,
+    word: &str,
+) -> Result<(), DecodeErrorKind> {
+    if place.is_some_and(|old| old != value) {
+        return Err(DecodeErrorKind::ConflictingModifier(word.to_owned()));
+    }
+    *place = Some(value);
+    Ok(())
+}
+
+impl Op {
+    /// Takes one word of the opcode, wherever it stood.
+    fn take(&mut self, word: &str, row: &Row, seen: &mut Groups) -> Result<(), DecodeErrorKind> {
+        if let Some(ty) = ScalarType::from_spelling(word) {
+            if self.types.len() >= row.types.len() {
+                return Err(DecodeErrorKind::Types);
+            }
+            self.types.push(ty);
+            return Ok(());
+        }
+        if let Some(n) = row
+            .vectors
+            .iter()
+            .find(|&&n| word.strip_prefix('v') == Some(vector_digit(n)))
+        {
+            if self.vector != 1 {
+                return Err(DecodeErrorKind::ConflictingModifier(word.to_owned()));
+            }
+            self.vector = *n;
+            return Ok(());
+        }
+        if self.take_group(word, row, seen)? {
+            return Ok(());
+        }
+        match table::flag(word) {
+            Some(flag) if row.flags.contains(flag) => {
+                self.modifiers.flags |= flag;
+                Ok(())
+            }
+            _ => Err(DecodeErrorKind::UnknownModifier(word.to_owned())),
+        }
+    }
+
+    /// Tries the groups of alternatives that the opcode has; answers whether one knew the word.
+    fn take_group(
+        &mut self,
+        word: &str,
+        row: &Row,
+        seen: &mut Groups,
+    ) -> Result<bool, DecodeErrorKind> {
+        let m = &mut self.modifiers;
+        macro_rules! try_groups {
+            ($( $group:ident => $place:ident: $ty:ty; )*) => {
+                $( if row.groups.contains(Groups::$group) && let Some(value) = <$ty>::from_spelling(word) {
+                    *seen |= Groups::$group;
+                    put(&mut m.$place, value, word)?;
+                    return Ok(true);
+                } )*
+            };
+        }
+        if row.groups.contains(Groups::SPACE)
+            && let Some(space) = Space::from_qualified(word)
+        {
+            *seen |= Groups::SPACE;
+            let second = row.groups.contains(Groups::SECOND_SPACE) && m.spaces[0].is_some();
+            put(&mut m.spaces[usize::from(second)], space, word)?;
+            return Ok(true);
+        }
+        if row.groups.contains(Groups::LAYOUT)
+            && let Some(layout) = Layout::from_spelling(word)
+        {
+            *seen |= Groups::LAYOUT;
+            let second = m.layouts[0].is_some();
+            m.layouts[usize::from(second)] = Some(layout);
+            return Ok(true);
+        }
+        if row.groups.contains(Groups::ACTION)
+            && let Some(action) = Action::from_spelling(word)
+        {
+            *seen |= Groups::ACTION;
+            match (m.action, action) {
+                (Some(Action::Mbarrier), Action::Arrive) => {}
+                (Some(Action::Arrive | Action::ArriveDrop), Action::ExpectTx) => {
+                    m.flags |= Flags::EXPECT_TX
+                }
+                _ => put(&mut m.action, action, word)?,
+            }
+            return Ok(true);
+        }
+        if row.groups.contains(Groups::SCOPE) && word == "gl" {
+            *seen |= Groups::SCOPE;
+            put(&mut m.scope, Scope::Gpu, word)?;
+            return Ok(true);
+        }
+        try_groups! {
+            ROUNDING => rounding: Rounding;
+            COMPARE => compare: Compare;
+            BOOL_OP => bool_op: BoolOp;
+            ATOM_OP => atom_op: AtomOp;
+            SCOPE => scope: Scope;
+            ORDERING => ordering: Ordering;
+            CACHE_OP => cache_op: CacheOp;
+            SHFL_MODE => shfl_mode: ShflMode;
+            VOTE_MODE => vote_mode: VoteMode;
+            PART => part: Part;
+            GEOMETRY => geometry: Geometry;
+            MIPMAP => mipmap: Mipmap;
+            COMPONENT => component: Component;
+            SURFACE_FORMAT => surface_format: SurfaceFormat;
+            BOUNDS => bounds: Bounds;
+            DIRECTION => direction: Direction;
+            PRMT_MODE => prmt_mode: PrmtMode;
+            TESTP_MODE => testp_mode: TestpMode;
+            QUERY => query: Query;
+            FRAGMENT => fragment: Fragment;
+            MATRIX_COUNT => matrix_count: MatrixCount;
+            CACHE_LEVEL => cache_level: CacheLevel;
+            SHAPE => shape: MatrixShape;
+        }
+        Ok(false)
+    }
+}
+
+/// The digit after the `v` of a vector modifier.
+fn vector_digit(n: u8) -> &'static str {
+    match n {
+        2 => "2",
+        4 => "4",
+        _ => "8",
+    }
+}
