@@ -33,7 +33,8 @@ mod printf;
 
 // The execution engine: `program`, `jit`, `exec`.
 
-// PTX arithmetic that Cranelift has no instruction for: `numeric`.
+// PTX arithmetic that Cranelift has no instruction for.
+mod numeric;
 
 pub use config::{Config, ConfigError, DeviceConfig};
 pub use cuprum_driver_sys::DriverTable;

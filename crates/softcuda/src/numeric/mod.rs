@@ -16,7 +16,10 @@
 //! # NaN
 //! Results that are NaN have the bits hardware gives: all ones but the sign. PTX promises a NaN only; tests of devices compare any with any.
 
-#![allow(dead_code, reason = "its caller, the compiler of kernels, finds most of these by name")]
+#![allow(
+    dead_code,
+    reason = "its caller, the compiler of kernels, finds most of these by name"
+)]
 
 mod approx;
 mod convert;
