@@ -1,5 +1,10 @@
 //! Tests against independent references.
 
+mod conversions;
+mod exact;
+mod rounding;
+mod samples;
+
 use super::{FUNCTIONS, function};
 
 #[test]
