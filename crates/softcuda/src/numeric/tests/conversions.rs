@@ -51,14 +51,12 @@ fn integer(value: &Exact, mode: Rounding, least: i128, greatest: i128) -> i128 {
             exponent: -1,
             ..Exact::from_integer(2 * candidate + halves)
         };
-        match (
-            candidate.negative || candidate.magnitude.is_zero(),
-            value.negative,
-        ) {
-            (false, true) if !value.magnitude.is_zero() => std::cmp::Ordering::Greater,
-            (true, false) if !candidate.magnitude.is_zero() => std::cmp::Ordering::Less,
-            _ if candidate.negative || value.negative => candidate.compare(value).reverse(),
-            _ => candidate.compare(value),
+        let below_zero = |x: &Exact| x.negative && !x.magnitude.is_zero();
+        match (below_zero(&candidate), below_zero(value)) {
+            (false, false) => candidate.compare(value),
+            (true, true) => candidate.compare(value).reverse(),
+            (true, false) => std::cmp::Ordering::Less,
+            (false, true) => std::cmp::Ordering::Greater,
         }
     };
     // Greatest integer not above the value, within two of the range.
