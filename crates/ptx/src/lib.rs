@@ -7,6 +7,7 @@
 pub mod ast;
 mod decode;
 mod error;
+mod print;
 mod span;
 mod spelled;
 mod syntax;

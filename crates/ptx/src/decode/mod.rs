@@ -140,15 +140,16 @@ impl Op {
             self.vector = *n;
             return Ok(());
         }
-        if self.take_group(word, row, seen)? {
+        if let Some(flag) = table::flag(word)
+            && row.flags.contains(flag)
+        {
+            self.modifiers.flags |= flag;
             return Ok(());
         }
-        match table::flag(word) {
-            Some(flag) if row.flags.contains(flag) => {
-                self.modifiers.flags |= flag;
-                Ok(())
-            }
-            _ => Err(DecodeErrorKind::UnknownModifier(word.to_owned())),
+        if self.take_group(word, row, seen)? {
+            Ok(())
+        } else {
+            Err(DecodeErrorKind::UnknownModifier(word.to_owned()))
         }
     }
 
