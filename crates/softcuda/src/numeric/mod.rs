@@ -23,16 +23,19 @@
 
 mod approx;
 mod convert;
+mod float8;
 mod flush;
 mod half;
 mod integer;
 mod minmax;
+mod pairs;
 mod permute;
 mod round_f32;
 mod round_f64;
 mod soft;
 #[cfg(test)]
 mod tests;
+pub(crate) mod video;
 
 /// The NaN of `f32` instructions.
 pub(crate) const NAN_F32: f32 = f32::from_bits(0x7fff_ffff);
@@ -185,4 +188,10 @@ functions! {
     round_f64: (f64, f64) -> f64 { add_rz_f64, add_rm_f64, add_rp_f64, sub_rz_f64, sub_rm_f64, sub_rp_f64, mul_rz_f64, mul_rm_f64, mul_rp_f64, div_rz_f64, div_rm_f64, div_rp_f64 }
     round_f64: (f64, f64, f64) -> f64 { fma_rn_f64, fma_rz_f64, fma_rm_f64, fma_rp_f64 }
     permute: (u32, u32, u32) -> u32 { prmt_b32, prmt_f4e_b32, prmt_b4e_b32, prmt_rc8_b32, prmt_ecl_b32, prmt_ecr_b32, prmt_rc16_b32 }
+    video: (u32, u32, u32) -> u32 { dp4a_u32_u32, dp2a_lo_u32_u32, dp2a_hi_u32_u32, dp4a_u32_s32, dp2a_lo_u32_s32, dp2a_hi_u32_s32, dp4a_s32_u32, dp2a_lo_s32_u32, dp2a_hi_s32_u32, dp4a_s32_s32, dp2a_lo_s32_s32, dp2a_hi_s32_s32 }
+    video: (u32, u32, u32, u32) -> u32 { video_b32 }
+    video: (u32, u32, u32, u64) -> u32 { video_lanes_b32 }
+    pairs: (u32, u32) -> u32 { add_u16x2, min_u16x2, max_u16x2, min_s16x2, max_s16x2, min_relu_s16x2, max_relu_s16x2 }
+    float8: (f32, f32) -> u32 { cvt_rn_satfinite_e4m3x2_f32, cvt_rn_satfinite_e5m2x2_f32, cvt_rn_satfinite_relu_e4m3x2_f32, cvt_rn_satfinite_relu_e5m2x2_f32 }
+    float8: (u32) -> u32 { cvt_rn_satfinite_e4m3x2_f16x2, cvt_rn_satfinite_e5m2x2_f16x2, cvt_rn_f16x2_e4m3x2, cvt_rn_f16x2_e5m2x2, cvt_rn_relu_f16x2_e4m3x2, cvt_rn_relu_f16x2_e5m2x2 }
 }

@@ -1,7 +1,10 @@
 //! Tests against independent references.
 
+mod approximations;
 mod conversions;
 mod exact;
+mod halves;
+mod integers;
 mod rounding;
 mod samples;
 

@@ -6,7 +6,7 @@ use crate::numeric::round_f32::*;
 use crate::numeric::round_f64::*;
 use crate::numeric::soft::{F32, F64, Rounding};
 
-const CASES: usize = 4000;
+const CASES: usize = 2000;
 
 trait Bits: Copy {
     const LAYOUT: Layout;
