@@ -18,6 +18,7 @@ pub use decode::{
     Action, AtomOp, BoolOp, Bounds, CacheLevel, CacheOp, Compare, Component, Direction, Flags,
     Fragment, Geometry, Layout, MatrixCount, MatrixShape, Mipmap, Modifiers, Op, Opcode, Ordering,
     Part, PrmtMode, Query, Rounding, Scope, ShflMode, SurfaceFormat, TestpMode, VoteMode, decode,
+    decode_opcode,
 };
 pub use error::{DecodeError, DecodeErrorKind, ParseError};
 pub use span::{LineIndex, Span, line_column};

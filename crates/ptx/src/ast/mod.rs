@@ -6,7 +6,9 @@ mod function;
 mod module;
 mod operand;
 mod statement;
+mod symbols;
 mod variable;
+mod walk;
 
 pub use function::{Attributes, Function, FunctionKind, Param, Pointer};
 pub use module::{Alias, File, Item, Linkage, Module, Section};
@@ -15,6 +17,8 @@ pub use statement::{
     BranchTargets, CallPrototype, CallTargets, Guard, Inlined, Instruction, Loc, RegisterDecl,
     RegisterName, Statement,
 };
+pub use symbols::{Reachable, Symbols};
 pub use variable::{InitialValue, Initializer, Symbol, Unified, Variable};
+pub use walk::walk;
 
 pub(crate) use crate::span::Span;

@@ -6,7 +6,7 @@ mod table;
 
 use smallvec::SmallVec;
 
-use crate::ast::{Instruction, Span};
+use crate::ast::{Ident, Instruction, Span};
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::{ScalarType, Space};
 
@@ -51,17 +51,31 @@ impl Op {
 /// # Errors
 /// If the base opcode, a modifier or a type is unknown, contradictory or missing, or the number of operands is wrong.
 pub fn decode(instruction: &Instruction<'_>) -> Result<Op, DecodeError> {
-    let spelling = instruction.opcode.text;
-    let start = instruction.opcode.span.start;
-    let whole = instruction.opcode.span;
-    let mut words = spelling.split('.');
+    let op = decode_opcode(instruction.opcode)?;
+    let (min, max) = table::operand_count(&op);
+    let found = instruction.operands.len();
+    if (min..=max).contains(&found) {
+        Ok(op)
+    } else {
+        Err(DecodeError::new(
+            instruction.opcode.text,
+            instruction.span,
+            DecodeErrorKind::OperandCount { found, min, max },
+        ))
+    }
+}
+
+/// Decodes an opcode alone: as [`decode()`], but nothing is known of operands.
+///
+/// # Errors
+/// If the base opcode, a modifier or a type is unknown, contradictory or missing.
+pub fn decode_opcode(spelling: Ident<'_>) -> Result<Op, DecodeError> {
+    let Ident { text, span: whole } = spelling;
+    let fail = |span, kind| Err(DecodeError::new(text, span, kind));
+    let mut words = text.split('.');
     let base = words.next().unwrap_or("");
     let Some(opcode) = Opcode::from_spelling(base) else {
-        return Err(DecodeError::new(
-            spelling,
-            whole,
-            DecodeErrorKind::UnknownOpcode,
-        ));
+        return fail(whole, DecodeErrorKind::UnknownOpcode);
     };
     let row = row(opcode);
     let mut op = Op {
@@ -71,39 +85,34 @@ pub fn decode(instruction: &Instruction<'_>) -> Result<Op, DecodeError> {
         vector: 1,
     };
     let mut seen = Groups::empty();
-    let mut at = base.len() as u32;
+    // Offset of the word, past its dot.
+    let mut at = whole
+        .start
+        .saturating_add(base.len() as u32)
+        .saturating_add(1);
     for word in words {
-        let span = Span::new(start + at + 1, start + at + 1 + word.len() as u32);
-        at += 1 + word.len() as u32;
-        op.take(word, &row, &mut seen)
-            .map_err(|kind| DecodeError::new(spelling, span, kind))?;
+        let end = at.saturating_add(word.len() as u32);
+        if let Err(kind) = op.take(word, &row, &mut seen) {
+            return fail(Span::new(at, end), kind);
+        }
+        at = end.saturating_add(1);
     }
-    let fail = |kind| Err(DecodeError::new(spelling, whole, kind));
     if let Some(missing) = row.required.difference(seen).iter().next() {
-        return fail(DecodeErrorKind::MissingModifier(missing.describe()));
+        return fail(whole, DecodeErrorKind::MissingModifier(missing.describe()));
     }
     if op.types.len() < usize::from(row.min_types)
         || !op
             .types
             .iter()
             .zip(row.types)
-            .all(|(t, set)| set.contains(*t))
+            .all(|(ty, set)| set.contains(*ty))
     {
-        return fail(DecodeErrorKind::Types);
+        return fail(whole, DecodeErrorKind::Types);
     }
-    if let Err(kind) = table::check(&op) {
-        return fail(kind);
+    match table::check(&op) {
+        Ok(()) => Ok(op),
+        Err(kind) => fail(whole, kind),
     }
-    let (min, max) = table::operand_count(&op, &row);
-    let found = instruction.operands.len();
-    if found < min || found > max {
-        return Err(DecodeError::new(
-            spelling,
-            instruction.span,
-            DecodeErrorKind::OperandCount { found, min, max },
-        ));
-    }
-    Ok(op)
 }
 
 /// Puts a value into an empty place; a full one is a contradiction, unless it is the same word again.

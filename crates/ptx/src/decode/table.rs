@@ -603,7 +603,7 @@ pub(super) fn check(op: &Op) -> Result<(), DecodeErrorKind> {
 }
 
 /// The least and most operands of an instruction.
-pub(super) fn operand_count(op: &Op, row: &Row) -> (usize, usize) {
+pub(super) fn operand_count(op: &Op) -> (usize, usize) {
     let m = &op.modifiers;
     match (op.opcode, m.action()) {
         (Opcode::Bar, Some(Action::Sync)) if m.flags().contains(Flags::WARP) => (1, 1),
@@ -616,6 +616,9 @@ pub(super) fn operand_count(op: &Op, row: &Row) -> (usize, usize) {
         (Opcode::Cp, None) => (2, 8),
         (Opcode::Atom, _) if m.atom_op() == Some(super::AtomOp::Cas) => (4, 5),
         (Opcode::Atom, _) => (3, 4),
-        _ => (usize::from(row.operands.0), usize::from(row.operands.1)),
+        _ => {
+            let (min, max) = row(op.opcode).operands;
+            (usize::from(min), usize::from(max))
+        }
     }
 }

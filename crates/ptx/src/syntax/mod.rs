@@ -185,16 +185,11 @@ impl<'a> Parser<'a> {
 
     /// A constant with any number of signs before it.
     fn signed(&mut self) -> Parsed<Immediate> {
-        self.signed_after(false)
+        self.signed_after(false, self.token.span)
     }
 
-    /// As [`Parser::signed`], after a minus sign that was already taken.
-    fn negated(&mut self) -> Parsed<Immediate> {
-        self.signed_after(true)
-    }
-
-    fn signed_after(&mut self, mut negative: bool) -> Parsed<Immediate> {
-        let start = self.token.span;
+    /// As [`Parser::signed`], after a sign that was already taken at `start`.
+    fn signed_after(&mut self, mut negative: bool, start: Span) -> Parsed<Immediate> {
         loop {
             if self.eat(b'-')? {
                 negative = !negative;

@@ -59,11 +59,11 @@ impl<'a> Parser<'a> {
             },
             TokenKind::Number(_) | TokenKind::Punct(b'+') => Ok(Operand::Immediate(self.signed()?)),
             TokenKind::Punct(b'-') => {
-                self.advance()?;
+                let start = self.advance()?.span;
                 if self.token.kind == TokenKind::Word && self.token.text != "WARP_SZ" {
                     return Ok(Operand::Neg(self.ident("an operand")?));
                 }
-                self.negated().map(Operand::Immediate)
+                Ok(Operand::Immediate(self.signed_after(true, start)?))
             }
             TokenKind::Punct(b'!') => {
                 self.advance()?;
