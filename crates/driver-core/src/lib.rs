@@ -1,1 +1,32 @@
 //! RAII over the CUDA driver API, on NVIDIA devices and on the software device.
+
+mod call;
+mod choose;
+mod context;
+mod device;
+mod driver;
+mod error;
+mod event;
+mod image;
+mod launch;
+mod memory;
+mod module;
+mod parking;
+mod stream;
+mod tracking;
+
+pub use choose::{Choice, DEVICE_VARIABLE, QUIET_VARIABLE};
+pub use context::{Context, MemoryInfo};
+pub use cuprum_driver_sys as sys;
+pub use device::{Device, DeviceAttribute};
+pub use driver::{Driver, DriverKind, DriverProblem};
+pub use error::{Error, ErrorKind, LaunchRecord, Result};
+pub use event::Event;
+pub use launch::{ArgTable, Args, KernelArg, KernelArgs, LaunchConfig};
+pub use memory::{
+    Allocator, DeviceBuffer, DeviceCopy, DevicePtr, DeviceView, DeviceViewMut, DirectAllocator,
+    PinnedBuffer, Scope, StreamOrderedAllocator,
+};
+pub use module::{Function, FunctionAttributes, Global, Module, ParamInfo, ParamName};
+pub use stream::Stream;
+pub use tracking::LastUses;

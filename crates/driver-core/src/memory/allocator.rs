@@ -1,0 +1,156 @@
+//! Where device memory comes from.
+
+use std::fmt;
+use std::sync::Arc;
+
+use cuprum_driver_sys::{CUdeviceptr, CUresult};
+
+use crate::call::{Failure, call};
+use crate::context::Context;
+use crate::parking::Resource;
+use crate::stream::Stream;
+use crate::tracking::LastUses;
+use crate::{Error, Result};
+
+/// A source of device memory.
+///
+/// # Safety
+/// - [`allocate`](Self::allocate) answers with memory of the stream's context that nothing else uses, aligned to 256
+///   bytes, which work queued on `stream` from then on may use.
+/// - The memory stays valid until [`release`](Self::release) is called for it.
+pub unsafe trait Allocator: fmt::Debug + Send + Sync {
+    /// Allocates `bytes` bytes, more than zero, for work on `stream`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory), or what the driver returns.
+    fn allocate(&self, stream: &Stream, bytes: usize) -> Result<CUdeviceptr>;
+
+    /// Takes memory back. Called from destructors: never panics, and never waits for device work.
+    ///
+    /// `uses` are the uses that may still be running; the memory must not be used again, or given back to the
+    /// system, before they have passed: [`LastUses::order`] makes a stream wait for them.
+    ///
+    /// # Errors
+    /// What the driver returns; a destructor can only note it for [`Context::collect`].
+    ///
+    /// # Safety
+    /// `address` and `bytes` are those of an allocation of this allocator for `stream`, not released before, and
+    /// nothing queued after this call uses it.
+    unsafe fn release(
+        &self,
+        stream: &Stream,
+        address: CUdeviceptr,
+        bytes: usize,
+        uses: LastUses,
+    ) -> Result<()>;
+}
+
+/// `cuMemAlloc` and `cuMemFree`: memory is released once its last use has passed, at a later allocation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DirectAllocator;
+
+// SAFETY: `cuMemAlloc` gives memory of the current context, aligned to 256 bytes or more, usable at once on every
+// stream, until `cuMemFree`, which parking calls after the last use.
+unsafe impl Allocator for DirectAllocator {
+    fn allocate(&self, stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
+        with_retry(stream, bytes, |address| {
+            // SAFETY: `address` is a live local of `with_retry`, and the context is current.
+            unsafe { call!(stream.context().driver(), cuMemAlloc_v2(address, bytes)) }
+        })
+    }
+
+    unsafe fn release(
+        &self,
+        stream: &Stream,
+        address: CUdeviceptr,
+        _bytes: usize,
+        uses: LastUses,
+    ) -> Result<()> {
+        let context = stream.context().inner();
+        context
+            .parking()
+            .park(context, Resource::Memory(address), &uses);
+        Ok(())
+    }
+}
+
+/// `cuMemAllocAsync` and `cuMemFreeAsync`: memory comes and goes in stream order, from the device's own pool.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StreamOrderedAllocator;
+
+// SAFETY: `cuMemAllocAsync` gives memory that work queued on the stream from then on may use, aligned to 256 bytes or
+// more; `cuMemFreeAsync` is queued after everything that uses it.
+unsafe impl Allocator for StreamOrderedAllocator {
+    fn allocate(&self, stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
+        with_retry(stream, bytes, |address| {
+            // SAFETY: `address` is a live local of `with_retry`, and the stream lives and is of the current context.
+            unsafe {
+                call!(
+                    stream.context().driver(),
+                    cuMemAllocAsync(address, bytes, stream.raw())
+                )
+            }
+        })
+    }
+
+    unsafe fn release(
+        &self,
+        stream: &Stream,
+        address: CUdeviceptr,
+        _bytes: usize,
+        uses: LastUses,
+    ) -> Result<()> {
+        uses.order(stream)?;
+        stream.context().make_current()?;
+        // SAFETY: the caller gives up memory of `cuMemAllocAsync`, and the stream was ordered after its last uses.
+        unsafe {
+            call!(
+                stream.context().driver(),
+                cuMemFreeAsync(address, stream.raw())
+            )
+        }
+        .map_err(|failure| stream.raise(failure))?;
+        stream.inner().count();
+        Ok(())
+    }
+}
+
+/// Stream-ordered where the device and the driver offer it, direct elsewhere.
+pub(crate) fn default_allocator(context: &Context) -> Arc<dyn Allocator> {
+    let table = context.driver().table();
+    let ordered = table.cuMemAllocAsync.is_some() && table.cuMemFreeAsync.is_some();
+    if ordered && context.inner().limits().memory_pools {
+        Arc::new(StreamOrderedAllocator)
+    } else {
+        Arc::new(DirectAllocator)
+    }
+}
+
+/// Allocates; when memory is short, waits for the context's work, releases what was parked, and tries once more.
+fn with_retry(
+    stream: &Stream,
+    bytes: usize,
+    mut allocate: impl FnMut(*mut CUdeviceptr) -> Result<(), Failure>,
+) -> Result<CUdeviceptr> {
+    let context = stream.context();
+    context.inner().parking().collect(context.inner());
+    context.make_current()?;
+    let mut address = 0;
+    let mut answer = allocate(&raw mut address);
+    if answer.is_err_and(|failure| failure.is(CUresult::OUT_OF_MEMORY)) {
+        context.synchronize()?;
+        answer = allocate(&raw mut address);
+    }
+    answer
+        .map(|()| address)
+        .map_err(|failure| out_of_memory(stream, bytes, failure))
+}
+
+#[cold]
+fn out_of_memory(stream: &Stream, bytes: usize, failure: Failure) -> Error {
+    let error = stream.raise(failure).fact("bytes", bytes);
+    match stream.context().memory_info() {
+        Ok(info) => error.fact("free", info.free).fact("total", info.total),
+        Err(_) => error,
+    }
+}

@@ -1,0 +1,20 @@
+//! Device memory, page-locked memory, and copies between them and the host.
+
+mod allocation;
+mod allocator;
+mod buffer;
+mod copy;
+mod fill;
+mod pinned;
+mod plain;
+mod scope;
+mod view;
+
+pub(crate) use allocation::{Allocation, Span};
+pub(crate) use allocator::default_allocator;
+pub use allocator::{Allocator, DirectAllocator, StreamOrderedAllocator};
+pub use buffer::DeviceBuffer;
+pub use pinned::PinnedBuffer;
+pub use plain::{DeviceCopy, DevicePtr};
+pub use scope::Scope;
+pub use view::{DeviceView, DeviceViewMut};
