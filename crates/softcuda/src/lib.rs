@@ -10,7 +10,7 @@
 //! call ([`fail_call`]). Two functions tell more than a result code can: [`last_error`] explains why this thread's last
 //! call failed, [`last_fault`] which kernel, source line, thread and address poisoned a context.
 //!
-//! ```no_run
+//! ```
 //! let cuda = cuprum_softcuda::table();
 //! let mut count = 0;
 //! // SAFETY: `count` outlives both calls.
@@ -27,21 +27,32 @@
 //! primary context of a device, then the order of a context's streams, a stream's queue, a marker, a memory pool, the
 //! allocation table, the printf buffer. No lock is held while user code (a callback, a kernel) runs.
 
+mod api;
+mod attributes;
 mod config;
+mod context;
+mod device;
+mod dispatch;
+mod driver;
+mod error;
+mod event;
+mod marker;
 mod memory;
+mod module;
 mod printf;
+mod registry;
+mod stream;
+mod transfer;
 
 // The execution engine: `program`, `jit`, `exec`.
 
 // PTX arithmetic that Cranelift has no instruction for.
 mod numeric;
 
+pub use api::table;
 pub use config::{Config, ConfigError, DeviceConfig};
+pub use context::last_fault;
 pub use cuprum_driver_sys::DriverTable;
-
-/// The software driver's entry points; an entry that it does not offer is `None`.
-#[must_use]
-pub fn table() -> &'static DriverTable {
-    static TABLE: std::sync::OnceLock<DriverTable> = std::sync::OnceLock::new();
-    TABLE.get_or_init(|| DriverTable::load(|_symbol| None))
-}
+pub use driver::{Counters, configure, counters};
+pub use error::{UnknownSymbol, clear_failures, fail_call, fail_call_here, last_error};
+pub use printf::set_printf_handler;

@@ -1,6 +1,20 @@
 //! Device memory: one reserved address range, who owns which part of it, and what a kernel may touch.
 
+mod arena;
+mod block;
+pub(crate) mod copy;
+mod os;
+pub(crate) mod pool;
+mod shadow;
+mod space;
+mod view;
+
 use std::sync::Arc;
+
+pub(crate) use arena::GRANULE;
+pub(crate) use block::{Block, Kind, Registered};
+pub(crate) use space::{Request, Space};
+pub(crate) use view::View;
 
 /// What a running kernel may touch, as seen from one context.
 ///
