@@ -24,7 +24,7 @@
 //! # Order of locks
 //!
 //! A thread that holds a lock takes only locks below it:
-//! primary context of a device, then the order of a context's streams, a stream's queue, a marker, a memory pool, the
+//! primary context of a device, then an event's record, the order of a context's streams, a stream's queue, a marker, a memory pool, the
 //! allocation table, the printf buffer. No lock is held while user code (a callback, a kernel) runs.
 
 mod api;
