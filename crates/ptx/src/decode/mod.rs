@@ -202,7 +202,7 @@ impl Op {
             match (m.action, action) {
                 (Some(Action::Mbarrier), Action::Arrive) => {}
                 (Some(Action::Arrive | Action::ArriveDrop), Action::ExpectTx) => {
-                    m.flags |= Flags::EXPECT_TX
+                    m.flags |= Flags::EXPECT_TX;
                 }
                 _ => put(&mut m.action, action, word)?,
             }

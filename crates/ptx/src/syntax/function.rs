@@ -130,13 +130,13 @@ impl<'a> Parser<'a> {
                 "maxntid" => attributes.max_threads = Some(self.triple()?),
                 "reqntid" => attributes.required_threads = Some(self.triple()?),
                 "minnctapersm" => {
-                    attributes.min_blocks_per_sm = Some(self.unsigned32("a number of blocks")?)
+                    attributes.min_blocks_per_sm = Some(self.unsigned32("a number of blocks")?);
                 }
                 "maxnctapersm" => {
-                    attributes.max_blocks_per_sm = Some(self.unsigned32("a number of blocks")?)
+                    attributes.max_blocks_per_sm = Some(self.unsigned32("a number of blocks")?);
                 }
                 "maxnreg" => {
-                    attributes.max_registers = Some(self.unsigned32("a number of registers")?)
+                    attributes.max_registers = Some(self.unsigned32("a number of registers")?);
                 }
                 "noreturn" => attributes.noreturn = true,
                 "explicitcluster" => attributes.explicit_cluster = true,
@@ -146,15 +146,15 @@ impl<'a> Parser<'a> {
                         Some(if written { self.triple()? } else { [0; 3] });
                 }
                 "maxclusterrank" => {
-                    attributes.max_cluster_rank = Some(self.unsigned32("a number of blocks")?)
+                    attributes.max_cluster_rank = Some(self.unsigned32("a number of blocks")?);
                 }
                 "blocksareclusters" => attributes.blocks_are_clusters = true,
                 "abi_preserve" => {
-                    attributes.abi_preserve = Some(self.unsigned32("a number of registers")?)
+                    attributes.abi_preserve = Some(self.unsigned32("a number of registers")?);
                 }
                 "abi_preserve_control" => {
                     attributes.abi_preserve_control =
-                        Some(self.unsigned32("a number of registers")?)
+                        Some(self.unsigned32("a number of registers")?);
                 }
                 "attribute" => {
                     let mut list = AttributeList::default();

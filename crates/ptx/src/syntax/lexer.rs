@@ -129,7 +129,7 @@ impl<'a> Lexer<'a> {
             match self.peek(0) {
                 Some(b) if is_word(b) => self.at += 1,
                 Some(b':') if self.peek(1) == Some(b':') && self.peek(2).is_some_and(is_word) => {
-                    self.at += 2
+                    self.at += 2;
                 }
                 _ => return,
             }

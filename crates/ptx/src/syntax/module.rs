@@ -101,7 +101,7 @@ impl<'a> Parser<'a> {
         };
         self.advance()?;
         self.variables(start, linkage, space, &mut |variable| {
-            module.items.push(Item::Variable(Box::new(variable)))
+            module.items.push(Item::Variable(Box::new(variable)));
         })
     }
 

@@ -69,7 +69,7 @@ impl<'a> Parser<'a> {
                 self.advance()?;
                 Ok(Operand::Not(self.ident("a predicate register")?))
             }
-            TokenKind::Punct(b'[') => self.address(),
+            TokenKind::Punct(b'[') => self.address(depth),
             TokenKind::Punct(b'{') => {
                 let elements = self.list(b'}', depth)?;
                 if elements.is_empty() {
@@ -103,7 +103,10 @@ impl<'a> Parser<'a> {
     }
 
     /// `[base+offset]`, `[offset]`, `[object, {x, y}]`, `[texture, sampler, {x, y}]`, `[object, x]`.
-    fn address(&mut self) -> Parsed<Operand<'a>> {
+    fn address(&mut self, depth: u32) -> Parsed<Operand<'a>> {
+        if depth >= MAX_LIST_DEPTH {
+            return self.error_at(self.token.span, "operands nest too deep here");
+        }
         self.advance()?;
         if self.token.kind != TokenKind::Word || self.token.text == "WARP_SZ" {
             let offset = self.offset()?;
@@ -120,13 +123,13 @@ impl<'a> Parser<'a> {
             }));
         }
         let mut sampler = None;
-        let mut coordinates = self.coordinates()?;
+        let mut coordinates = self.coordinates(depth + 1)?;
         if self.eat(b',')? {
             match coordinates.as_slice() {
                 [Operand::Name(name)] => sampler = Some(*name),
                 _ => return self.expected("`]`"),
             }
-            coordinates = self.coordinates()?;
+            coordinates = self.coordinates(depth + 1)?;
         }
         self.expect(b']')?;
         Ok(Operand::Texture(Box::new(TextureAddress {
@@ -136,11 +139,11 @@ impl<'a> Parser<'a> {
         })))
     }
 
-    fn coordinates(&mut self) -> Parsed<Vec<Operand<'a>>> {
+    fn coordinates(&mut self, depth: u32) -> Parsed<Vec<Operand<'a>>> {
         if !self.is(b'{') {
-            return Ok(vec![self.single(MAX_LIST_DEPTH)?]);
+            return Ok(vec![self.single(depth)?]);
         }
-        let list = self.list(b'}', MAX_LIST_DEPTH - 1)?;
+        let list = self.list(b'}', depth)?;
         if list.is_empty() {
             self.error_at(self.token.span, "coordinates cannot be empty")
         } else {
