@@ -1,0 +1,1 @@
+// What this header declares, NVRTC has without it.
