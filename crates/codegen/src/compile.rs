@@ -116,7 +116,10 @@ impl Image {
             Ok(None) => Err(self.not_found(name)),
             Err(same) => Err(Error::new(
                 ErrorKind::NotFound,
-                format!("the name {name} is ambiguous: it is that of {}. Add a name expression with the parameter types, or use a mangled name", same.join(", ")),
+                format!(
+                    "the name {name} is ambiguous: it is that of {}. Add a name expression with the parameter types, or use a mangled name",
+                    same.join(", ")
+                ),
             )),
         }
     }
@@ -127,7 +130,11 @@ impl Image {
             .iter()
             .map(|entry| {
                 let (_, qualified) = names::plain(entry);
-                if qualified == *entry { entry.clone() } else { format!("{qualified} ({entry})") }
+                if qualified == *entry {
+                    entry.clone()
+                } else {
+                    format!("{qualified} ({entry})")
+                }
             })
             .collect();
         for (expression, lowered) in &self.entry.meta.names {
@@ -140,13 +147,22 @@ impl Image {
         } else {
             format!("the module has {}", listed.join(", "))
         };
-        Error::new(ErrorKind::NotFound, format!("there is no kernel {name}: {list}"))
+        Error::new(
+            ErrorKind::NotFound,
+            format!("there is no kernel {name}: {list}"),
+        )
     }
 
     /// The parameters of a kernel as its declaration gives them, if one with `count` parameters was found in the source.
     pub(crate) fn parameters(&self, lowered: &str, count: usize) -> Option<&[Parameter]> {
         let (short, _) = names::plain(lowered);
-        let mut same = self.entry.meta.declarations.iter().filter(|(name, list)| name == short && list.len() == count).map(|(_, list)| list);
+        let mut same = self
+            .entry
+            .meta
+            .declarations
+            .iter()
+            .filter(|(name, list)| name == short && list.len() == count)
+            .map(|(_, list)| list);
         let first = same.next()?;
         // A declaration and its definition may differ in names only; overloads of as many parameters cannot be told apart.
         for other in same {
@@ -181,7 +197,13 @@ impl Image {
 /// for what cannot be given to the compiler; [`ErrorKind::NoCompiler`], [`ErrorKind::BrokenCompiler`] and [`ErrorKind::Fetch`] if there
 /// is no compiler to be had. A cache that cannot be used is no error: see [`Image::provenance`].
 pub fn compile(source: &Source, target: Target) -> Result<Image> {
-    compile_for(source, Request { target, driver: None })
+    compile_for(
+        source,
+        Request {
+            target,
+            driver: None,
+        },
+    )
 }
 
 /// Compiles for a device whose driver is known.
@@ -192,11 +214,17 @@ pub(crate) fn compile_for(source: &Source, request: Request) -> Result<Image> {
         Kept::In(cache) => cache,
         Kept::No(why) => {
             let (entry, _) = run(source, request)?;
-            return Ok(Image { entry, provenance: Provenance::NotKept(why.clone()) });
+            return Ok(Image {
+                entry,
+                provenance: Provenance::NotKept(why.clone()),
+            });
         }
     };
     let key = source.key(request);
-    let cached = |entry| Image { entry, provenance: Provenance::Cached };
+    let cached = |entry| Image {
+        entry,
+        provenance: Provenance::Cached,
+    };
     if let Some(entry) = cache.load(key) {
         return Ok(cached(entry));
     }
@@ -209,7 +237,10 @@ pub(crate) fn compile_for(source: &Source, request: Request) -> Result<Image> {
     }
     let (entry, found) = run(source, request)?;
     let provenance = if found.computed {
-        Provenance::NotKept("an #include names its file by a macro, so the headers it depends on are not known".into())
+        Provenance::NotKept(
+            "an #include names its file by a macro, so the headers it depends on are not known"
+                .into(),
+        )
     } else {
         match cache.store(key, &entry) {
             Ok(()) => Provenance::Compiled,
@@ -255,7 +286,12 @@ fn run(source: &Source, request: Request) -> Result<(Entry, Found)> {
     let surroundings = Surroundings::from_env();
     let (nvrtc, plan) = match source.compiler {
         Some(nvrtc) => {
-            let plan = nvrtc.plan(request).map_err(|why| Error::new(ErrorKind::NoCompiler, format!("{nvrtc} cannot serve {request}: {why}")))?;
+            let plan = nvrtc.plan(request).map_err(|why| {
+                Error::new(
+                    ErrorKind::NoCompiler,
+                    format!("{nvrtc} cannot serve {request}: {why}"),
+                )
+            })?;
             (nvrtc, plan)
         }
         None => Nvrtc::find_for(request, &surroundings)?,
@@ -265,7 +301,12 @@ fn run(source: &Source, request: Request) -> Result<(Entry, Found)> {
     let text = source.wrapped();
     let pre_includes = source.pre_includes();
     let look = |cuda_dirs: &[PathBuf]| {
-        let places = Places { memory: &source.headers, virtual_headers: source.virtual_headers, dirs: &dirs, cuda_dirs };
+        let places = Places {
+            memory: &source.headers,
+            virtual_headers: source.virtual_headers,
+            dirs: &dirs,
+            cuda_dirs,
+        };
         includes::find(&source.text, &source.file_name, &pre_includes, &places)
     };
     let mut found = look(&[]);
@@ -279,7 +320,10 @@ fn run(source: &Source, request: Request) -> Result<(Entry, Found)> {
 
     let memory = headers_in_memory(source, &found)?;
     let options = options(source, plan, &cuda_dirs)?;
-    let shown: Vec<String> = options.iter().map(|option| option.to_string_lossy().into_owned()).collect();
+    let shown: Vec<String> = options
+        .iter()
+        .map(|option| option.to_string_lossy().into_owned())
+        .collect();
     let api = nvrtc.api();
     let internal = |doing: &str, code: Code| {
         let hint = if code == Code::BUILTIN_OPERATION_FAILURE {
@@ -287,18 +331,28 @@ fn run(source: &Source, request: Request) -> Result<(Entry, Found)> {
         } else {
             ""
         };
-        Error::new(ErrorKind::Compiler, format!("{nvrtc} ({}) failed to {doing}: {}{hint}", nvrtc.path().display(), api.describe(code)))
+        Error::new(
+            ErrorKind::Compiler,
+            format!(
+                "{nvrtc} ({}) failed to {doing}: {}{hint}",
+                nvrtc.path().display(),
+                api.describe(code)
+            ),
+        )
     };
     let text = c_string("the source", &text)?;
     let name = c_string("the file name", &source.file_name)?;
-    let mut program = Program::new(api, &text, &name, &memory).map_err(|code| internal("take the source", code))?;
+    let mut program = Program::new(api, &text, &name, &memory)
+        .map_err(|code| internal("take the source", code))?;
     let expressions: Vec<(&String, CString)> = source
         .name_expressions
         .iter()
         .map(|expression| Ok((expression, c_string("a name expression", expression)?)))
         .collect::<Result<_>>()?;
     for (_, expression) in &expressions {
-        program.add_name_expression(expression).map_err(|code| internal("take a name expression", code))?;
+        program
+            .add_name_expression(expression)
+            .map_err(|code| internal("take a name expression", code))?;
     }
     match program.compile(&options) {
         Ok(()) => {}
@@ -307,11 +361,21 @@ fn run(source: &Source, request: Request) -> Result<(Entry, Found)> {
         }
         Err(code) => return Err(internal("compile", code)),
     }
-    let ptx = program.ptx().map_err(|code| internal("give its PTX", code))?;
-    let cubin = if plan.cubin { program.cubin().map_err(|code| internal("give its cubin", code))? } else { Vec::new() };
+    let ptx = program
+        .ptx()
+        .map_err(|code| internal("give its PTX", code))?;
+    let cubin = if plan.cubin {
+        program
+            .cubin()
+            .map_err(|code| internal("give its cubin", code))?
+    } else {
+        Vec::new()
+    };
     let mut lowered = std::collections::BTreeMap::new();
     for (expression, text) in &expressions {
-        let name = program.lowered_name(text).map_err(|code| internal("give a mangled name", code))?;
+        let name = program
+            .lowered_name(text)
+            .map_err(|code| internal("give a mangled name", code))?;
         lowered.insert((*expression).clone(), name);
     }
     let log = program.log();
@@ -322,7 +386,11 @@ fn run(source: &Source, request: Request) -> Result<(Entry, Found)> {
         compiler_file: nvrtc.file().clone(),
         architecture: plan.architecture_name(),
         options: shown,
-        log: if log.trim().is_empty() { String::new() } else { log },
+        log: if log.trim().is_empty() {
+            String::new()
+        } else {
+            log
+        },
         names: lowered,
         entries: names::entries(&ptx),
         declarations: declared(source, &found),
@@ -334,17 +402,31 @@ fn run(source: &Source, request: Request) -> Result<(Entry, Found)> {
 
 /// The kernels declared in the source and in its headers, CUDA's own aside.
 fn declared(source: &Source, found: &Found) -> Vec<(String, Vec<Parameter>)> {
-    let files = found.headers.iter().filter_map(|header| std::fs::read_to_string(&header.file.path).ok());
+    let files = found
+        .headers
+        .iter()
+        .filter_map(|header| std::fs::read_to_string(&header.file.path).ok());
     let memory = source.headers.iter().map(|(_, text)| text.clone());
-    let texts = std::iter::once(source.text.clone()).chain(memory).chain(files);
-    texts.flat_map(|text| declarations::kernels(&text)).map(|one| (one.name, one.parameters)).collect()
+    let texts = std::iter::once(source.text.clone())
+        .chain(memory)
+        .chain(files);
+    texts
+        .flat_map(|text| declarations::kernels(&text))
+        .map(|one| (one.name, one.parameters))
+        .collect()
 }
 
 /// The options as NVRTC gets them.
 fn options(source: &Source, plan: Plan, cuda_dirs: &[PathBuf]) -> Result<Vec<CString>> {
-    let mut options = vec![c_string("an option", &format!("--gpu-architecture={}", plan.architecture_name()))?];
+    let mut options = vec![c_string(
+        "an option",
+        &format!("--gpu-architecture={}", plan.architecture_name()),
+    )?];
     if source.virtual_headers {
-        options.push(c_string("an option", &format!("--pre-include={}", headers::PRELUDE))?);
+        options.push(c_string(
+            "an option",
+            &format!("--pre-include={}", headers::PRELUDE),
+        )?);
     }
     for option in &source.options {
         options.push(c_string("an option", option)?);
@@ -359,28 +441,49 @@ fn options(source: &Source, plan: Plan, cuda_dirs: &[PathBuf]) -> Result<Vec<CSt
 
 /// The headers given in memory: the user's, then the virtual ones that nothing of the user's replaces.
 fn headers_in_memory(source: &Source, found: &Found) -> Result<Vec<(CString, CString)>> {
-    let own: BTreeSet<&str> = source.headers.iter().map(|(name, _)| name.as_str()).collect();
+    let own: BTreeSet<&str> = source
+        .headers
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
     let supplied = headers::VIRTUAL
         .iter()
-        .filter(|(name, _)| source.virtual_headers && !own.contains(name) && !found.shadowed.contains(*name))
+        .filter(|(name, _)| {
+            source.virtual_headers && !own.contains(name) && !found.shadowed.contains(*name)
+        })
         .map(|(name, text)| (*name, *text));
     source
         .headers
         .iter()
         .map(|(name, text)| (name.as_str(), text.as_str()))
         .chain(supplied)
-        .map(|(name, text)| Ok((c_string("a header's name", name)?, c_string("a header", text)?)))
+        .map(|(name, text)| {
+            Ok((
+                c_string("a header's name", name)?,
+                c_string("a header", text)?,
+            ))
+        })
         .collect()
 }
 
 /// The directories with CUDA's headers, if one of the names is there: beside the compiler, or carried by it. Empty if nothing has any.
-fn cuda_header_dirs(nvrtc: Nvrtc, names: &BTreeSet<String>, cache: Option<&Path>) -> Result<Vec<PathBuf>> {
-    let holds_any = |dirs: &[PathBuf]| names.iter().any(|name| dirs.iter().any(|dir| dir.join(name).is_file()));
+fn cuda_header_dirs(
+    nvrtc: Nvrtc,
+    names: &BTreeSet<String>,
+    cache: Option<&Path>,
+) -> Result<Vec<PathBuf>> {
+    let holds_any = |dirs: &[PathBuf]| {
+        names
+            .iter()
+            .any(|name| dirs.iter().any(|dir| dir.join(name).is_file()))
+    };
     let beside = nvrtc.header_dirs_beside();
     if holds_any(&beside) {
         return Ok(beside);
     }
-    let Some(cache) = cache else { return Ok(Vec::new()) };
+    let Some(cache) = cache else {
+        return Ok(Vec::new());
+    };
     match nvrtc.bundled_header_dirs(cache) {
         Some(dirs) => {
             let dirs = dirs?;
@@ -391,10 +494,19 @@ fn cuda_header_dirs(nvrtc: Nvrtc, names: &BTreeSet<String>, cache: Option<&Path>
 }
 
 /// The error of a source that NVRTC refused.
-fn failure(source: &Source, nvrtc: Nvrtc, code: Code, log: String, options: Vec<String>, found: &Found) -> Error {
+fn failure(
+    source: &Source,
+    nvrtc: Nvrtc,
+    code: Code,
+    log: String,
+    options: Vec<String>,
+    found: &Found,
+) -> Error {
     let mut diagnostics = diagnostics::parse(&log);
     for one in &mut diagnostics {
-        let Some(place) = &mut one.location else { continue };
+        let Some(place) = &mut one.location else {
+            continue;
+        };
         if place.file == "__nv_name_map" {
             // A message about a name expression: NVRTC puts each on a line of a text of its own, from line 2.
             let index = (place.line as usize).checked_sub(2);
@@ -406,10 +518,15 @@ fn failure(source: &Source, nvrtc: Nvrtc, code: Code, log: String, options: Vec<
         }
     }
     if code == Code::INVALID_OPTION {
-        let text = diagnostics.first().map_or_else(|| log.trim().to_owned(), |first| first.message.clone());
+        let text = diagnostics
+            .first()
+            .map_or_else(|| log.trim().to_owned(), |first| first.message.clone());
         return Error::new(
             ErrorKind::Option,
-            format!("{nvrtc} refuses the options {}: {text}. NVRTC takes fewer options than nvcc", options.join(" ")),
+            format!(
+                "{nvrtc} refuses the options {}: {text}. NVRTC takes fewer options than nvcc",
+                options.join(" ")
+            ),
         );
     }
     let hints = hints(&log, found);
@@ -437,11 +554,16 @@ fn hints(log: &str, found: &Found) -> Vec<String> {
     if log.contains("-default-device flag") {
         hints.push("the option --device-as-default-execution-space takes functions and variables without __device__ as the device's".into());
     }
-    if log.contains("may not have extern \"C\" linkage") || log.contains("cannot have \"C\" linkage") {
+    if log.contains("may not have extern \"C\" linkage")
+        || log.contains("cannot have \"C\" linkage")
+    {
         hints.push("templates and overloads cannot stand in extern \"C\": use extern_c(false), and name expressions for templates".into());
     }
     if log.contains("texture is not a template") {
-        hints.push("texture references are gone since CUDA 12: take a cudaTextureObject_t as parameter".into());
+        hints.push(
+            "texture references are gone since CUDA 12: take a cudaTextureObject_t as parameter"
+                .into(),
+        );
     }
     hints
 }

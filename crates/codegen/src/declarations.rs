@@ -31,7 +31,11 @@ pub(crate) fn kernels(text: &str) -> Vec<Declaration> {
         return Vec::new();
     }
     let code = scan::code_only(text);
-    code.match_indices("__global__").filter_map(|(at, word)| declaration(&code[at + word.len()..], text.get(at + word.len()..)?)).collect()
+    code.match_indices("__global__")
+        .filter_map(|(at, word)| {
+            declaration(&code[at + word.len()..], text.get(at + word.len()..)?)
+        })
+        .collect()
 }
 
 /// The declaration after `__global__`. `code` has comments and literals blanked; `text`, of the same length, does not.
@@ -44,9 +48,20 @@ fn declaration(code: &str, text: &str) -> Option<Declaration> {
         }
         let close = open + closing(&code[open..])?;
         let name = code[..open].trim_end();
-        let start = name.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+        let start = name
+            .rfind(|c: char| !c.is_alphanumeric() && c != '_')
+            .map_or(0, |at| at + 1);
         let name = &name[start..];
-        if matches!(name, "__launch_bounds__" | "__attribute__" | "__cluster_dims__" | "__maxnreg__" | "__block_size__" | "__declspec" | "alignas") {
+        if matches!(
+            name,
+            "__launch_bounds__"
+                | "__attribute__"
+                | "__cluster_dims__"
+                | "__maxnreg__"
+                | "__block_size__"
+                | "__declspec"
+                | "alignas"
+        ) {
             from = close + 1;
             continue;
         }
@@ -54,7 +69,10 @@ fn declaration(code: &str, text: &str) -> Option<Declaration> {
             return None;
         }
         let parameters = parameters(&code[open + 1..close], text.get(open + 1..close)?)?;
-        return Some(Declaration { name: name.to_owned(), parameters });
+        return Some(Declaration {
+            name: name.to_owned(),
+            parameters,
+        });
     }
 }
 
@@ -110,17 +128,47 @@ fn parameter(code: &str, text: &str) -> Option<Parameter> {
         Some(at) => (&code[..at], true),
         None => (code, false),
     };
-    let words: Vec<&str> = code.split_whitespace().filter(|word| !matches!(*word, "__restrict__" | "__restrict" | "__grid_constant__")).collect();
-    let joined = words.join(" ").replace("__restrict__", "").replace("* ", "*").replace(" *", "*").replace(" &", "&");
-    let start = joined.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+    let words: Vec<&str> = code
+        .split_whitespace()
+        .filter(|word| !matches!(*word, "__restrict__" | "__restrict" | "__grid_constant__"))
+        .collect();
+    let joined = words
+        .join(" ")
+        .replace("__restrict__", "")
+        .replace("* ", "*")
+        .replace(" *", "*")
+        .replace(" &", "&");
+    let start = joined
+        .rfind(|c: char| !c.is_alphanumeric() && c != '_')
+        .map_or(0, |at| at + 1);
     let (before, name) = joined.split_at(start);
     let before = before.trim();
     // `int` alone, `unsigned int` and `const T` are types without a name.
     let unnamed = before.is_empty()
-        || matches!(name, "" | "int" | "char" | "short" | "long" | "float" | "double" | "bool" | "unsigned" | "signed" | "const" | "volatile")
+        || matches!(
+            name,
+            "" | "int"
+                | "char"
+                | "short"
+                | "long"
+                | "float"
+                | "double"
+                | "bool"
+                | "unsigned"
+                | "signed"
+                | "const"
+                | "volatile"
+        )
         || before.ends_with("::")
-        || matches!(before, "const" | "struct" | "volatile" | "typename" | "enum");
-    let (mut ty, name) = if unnamed { (joined.trim().to_owned(), String::new()) } else { (before.to_owned(), name.to_owned()) };
+        || matches!(
+            before,
+            "const" | "struct" | "volatile" | "typename" | "enum"
+        );
+    let (mut ty, name) = if unnamed {
+        (joined.trim().to_owned(), String::new())
+    } else {
+        (before.to_owned(), name.to_owned())
+    };
     if array {
         ty.push('*');
     }
@@ -134,7 +182,15 @@ mod tests {
     fn read(text: &str) -> Vec<(String, Vec<(String, String)>)> {
         kernels(text)
             .into_iter()
-            .map(|one| (one.name, one.parameters.into_iter().map(|parameter| (parameter.ty, parameter.name)).collect()))
+            .map(|one| {
+                (
+                    one.name,
+                    one.parameters
+                        .into_iter()
+                        .map(|parameter| (parameter.ty, parameter.name))
+                        .collect(),
+                )
+            })
             .collect()
     }
 
@@ -145,14 +201,26 @@ mod tests {
     }
 
     fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
-        list.iter().map(|(ty, name)| ((*ty).to_owned(), (*name).to_owned())).collect()
+        list.iter()
+            .map(|(ty, name)| ((*ty).to_owned(), (*name).to_owned()))
+            .collect()
     }
 
     #[test]
     fn ordinary_declarations() {
-        let (name, parameters) = one("extern \"C\" __global__ void saxpy(float a, const float *__restrict__ x, float* __restrict__ y, unsigned int n)\n{ }");
+        let (name, parameters) = one(
+            "extern \"C\" __global__ void saxpy(float a, const float *__restrict__ x, float* __restrict__ y, unsigned int n)\n{ }",
+        );
         assert_eq!(name, "saxpy");
-        assert_eq!(parameters, pairs(&[("float", "a"), ("const float*", "x"), ("float*", "y"), ("unsigned int", "n")]));
+        assert_eq!(
+            parameters,
+            pairs(&[
+                ("float", "a"),
+                ("const float*", "x"),
+                ("float*", "y"),
+                ("unsigned int", "n")
+            ])
+        );
     }
 
     #[test]
@@ -163,7 +231,13 @@ mod tests {
         assert_eq!(name, "k");
         assert_eq!(
             parameters,
-            pairs(&[("thrust::pair<T, int>", "p"), ("T const&", "r"), ("float4", "v"), ("int*", "m"), ("bool", "b")])
+            pairs(&[
+                ("thrust::pair<T, int>", "p"),
+                ("T const&", "r"),
+                ("float4", "v"),
+                ("int*", "m"),
+                ("bool", "b")
+            ])
         );
         assert_eq!(one("__global__ __launch_bounds__(32) void q(void);").1, []);
     }
@@ -171,14 +245,25 @@ mod tests {
     #[test]
     fn parameters_without_names() {
         let (_, parameters) = one("__global__ void k(int, unsigned int, const float *, my::type);");
-        assert_eq!(parameters, pairs(&[("int", ""), ("unsigned int", ""), ("const float*", ""), ("my::type", "")]));
+        assert_eq!(
+            parameters,
+            pairs(&[
+                ("int", ""),
+                ("unsigned int", ""),
+                ("const float*", ""),
+                ("my::type", "")
+            ])
+        );
     }
 
     #[test]
     fn what_is_too_clever_is_left_out() {
         assert_eq!(read("#define K __global__ void\nK f(int a) {}"), []);
         assert_eq!(read("__global__ void k(void (*f)(int));"), []);
-        assert_eq!(read("// __global__ void k(int a);\nconst char *s = \"__global__ void k(int a)\";"), []);
+        assert_eq!(
+            read("// __global__ void k(int a);\nconst char *s = \"__global__ void k(int a)\";"),
+            []
+        );
         assert_eq!(read("__global__"), []);
         assert_eq!(read("__global__ void k(int a"), []);
     }

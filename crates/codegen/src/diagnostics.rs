@@ -77,7 +77,12 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    fn new(severity: Severity, number: Option<u32>, message: &str, location: Option<Location>) -> Self {
+    fn new(
+        severity: Severity,
+        number: Option<u32>,
+        message: &str,
+        location: Option<Location>,
+    ) -> Self {
         Self {
             severity,
             number,
@@ -119,12 +124,17 @@ impl Diagnostic {
         };
         match (&self.location, &self.source_line) {
             (Some(place), Some(line)) => {
-                let mut snippet = Snippet::source(line.as_str()).line_start(place.line as usize).path(place.file.as_str());
+                let mut snippet = Snippet::source(line.as_str())
+                    .line_start(place.line as usize)
+                    .path(place.file.as_str());
                 if let Some(column) = place.column {
-                    snippet = snippet.annotation(AnnotationKind::Primary.span(token_at(line, column)));
+                    snippet =
+                        snippet.annotation(AnnotationKind::Primary.span(token_at(line, column)));
                 } else {
                     let start = line.len() - line.trim_start().len();
-                    snippet = snippet.annotation(AnnotationKind::Primary.span(start..line.trim_end().len().max(start)));
+                    snippet = snippet.annotation(
+                        AnnotationKind::Primary.span(start..line.trim_end().len().max(start)),
+                    );
                 }
                 group = group.element(snippet);
             }
@@ -148,7 +158,10 @@ impl Diagnostic {
 
 /// Bytes of the token that starts at `column` (characters, from 1), so that the caret underlines a name and not one letter of it.
 fn token_at(line: &str, column: u32) -> std::ops::Range<usize> {
-    let start = line.char_indices().nth(column as usize - 1).map_or(line.len(), |(at, _)| at);
+    let start = line
+        .char_indices()
+        .nth(column as usize - 1)
+        .map_or(line.len(), |(at, _)| at);
     let rest = &line[start..];
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let length = match rest.chars().next() {
@@ -164,7 +177,9 @@ pub(crate) fn parse(log: &str) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     let mut lines = log.lines().peekable();
     while let Some(line) = lines.next() {
-        let Some(mut diagnostic) = head(line) else { continue };
+        let Some(mut diagnostic) = head(line) else {
+            continue;
+        };
         if diagnostic.location.is_some() {
             body(&mut diagnostic, &mut lines);
         }
@@ -193,9 +208,15 @@ fn head(line: &str) -> Option<Diagnostic> {
             "info" => Severity::Remark,
             _ => return None,
         };
-        let place = before.split(';').next().filter(|place| place.contains("line "));
+        let place = before
+            .split(';')
+            .next()
+            .filter(|place| place.contains("line "));
         let message = match place.and_then(|place| place.rsplit(' ').next()) {
-            Some(number) => format!("ptxas: {} (line {number} of the generated PTX)", message.trim()),
+            Some(number) => format!(
+                "ptxas: {} (line {number} of the generated PTX)",
+                message.trim()
+            ),
             None => format!("ptxas: {}", message.trim()),
         };
         return Some(Diagnostic::new(severity, None, &message, None));
@@ -206,10 +227,18 @@ fn head(line: &str) -> Option<Diagnostic> {
     }
     // "file(line): severity: text": the file name may hold parentheses and colons, so the first "(digits): severity" counts.
     for (at, _) in line.match_indices("): ") {
-        let Some(open) = line[..at].rfind('(') else { continue };
-        let Ok(number) = line[open + 1..at].parse::<u32>() else { continue };
+        let Some(open) = line[..at].rfind('(') else {
+            continue;
+        };
+        let Ok(number) = line[open + 1..at].parse::<u32>() else {
+            continue;
+        };
         if let Some((severity, code, message)) = severity(&line[at + 3..]) {
-            let location = Location { file: line[..open].to_owned(), line: number, column: None };
+            let location = Location {
+                file: line[..open].to_owned(),
+                line: number,
+                column: None,
+            };
             return Some(Diagnostic::new(severity, code, message, Some(location)));
         }
     }
@@ -234,12 +263,18 @@ fn severity(text: &str) -> Option<(Severity, Option<u32>, &str)> {
 }
 
 /// What follows the first line: more of the message, the source line with its caret, the instantiations.
-fn body<'a>(diagnostic: &mut Diagnostic, lines: &mut std::iter::Peekable<impl Iterator<Item = &'a str> + Clone>) {
+fn body<'a>(
+    diagnostic: &mut Diagnostic,
+    lines: &mut std::iter::Peekable<impl Iterator<Item = &'a str> + Clone>,
+) {
     while let Some(&line) = lines.peek() {
         if line.is_empty() {
             break;
         }
-        if let Some(text) = line.strip_prefix("          ").filter(|text| text.trim_start() == "detected during:") {
+        if let Some(text) = line
+            .strip_prefix("          ")
+            .filter(|text| text.trim_start() == "detected during:")
+        {
             let _ = text;
             lines.next();
             while let Some(&line) = lines.peek().filter(|line| line.starts_with("            ")) {
@@ -248,12 +283,18 @@ fn body<'a>(diagnostic: &mut Diagnostic, lines: &mut std::iter::Peekable<impl It
             }
             continue;
         }
-        if let Some(text) = line.trim_start().strip_prefix("detected during ").filter(|_| line.starts_with("  ")) {
+        if let Some(text) = line
+            .trim_start()
+            .strip_prefix("detected during ")
+            .filter(|_| line.starts_with("  "))
+        {
             diagnostic.instantiations.push(text.trim().to_owned());
             lines.next();
             continue;
         }
-        let Some(text) = line.strip_prefix("  ") else { break };
+        let Some(text) = line.strip_prefix("  ") else {
+            break;
+        };
         let mut ahead = lines.clone();
         ahead.next();
         let caret = ahead.next().and_then(|next| {
@@ -269,7 +310,8 @@ fn body<'a>(diagnostic: &mut Diagnostic, lines: &mut std::iter::Peekable<impl It
                     offset -= 1;
                 }
                 if let Some(place) = &mut diagnostic.location {
-                    place.column = Some(u32::try_from(text[..offset].chars().count() + 1).unwrap_or(u32::MAX));
+                    place.column =
+                        Some(u32::try_from(text[..offset].chars().count() + 1).unwrap_or(u32::MAX));
                 }
                 diagnostic.source_line = Some(text.trim_end_matches('\r').to_owned());
                 lines.next();
@@ -294,7 +336,14 @@ mod tests {
         let log = "k.cu(2): error: identifier \"z\" is undefined\n  \tint y = z;\n  \t        ^\n\n1 error detected in the compilation of \"k.cu\".\n";
         let found = parse(log);
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].location, Some(Location { file: "k.cu".into(), line: 2, column: Some(10) }));
+        assert_eq!(
+            found[0].location,
+            Some(Location {
+                file: "k.cu".into(),
+                line: 2,
+                column: Some(10)
+            })
+        );
         insta::assert_snapshot!(found[0], @r#"
         error: identifier "z" is undefined
          --> k.cu:2:10
@@ -309,7 +358,10 @@ mod tests {
         let log = "é(1)/k.cu(1): error: identifier \"y\" is undefined\n  /* é日本 */ y;\n                 ^\n";
         let found = parse(log);
         let place = found[0].location.as_ref().expect("a place");
-        assert_eq!((place.file.as_str(), place.line, place.column), ("é(1)/k.cu", 1, Some(11)));
+        assert_eq!(
+            (place.file.as_str(), place.line, place.column),
+            ("é(1)/k.cu", 1, Some(11))
+        );
     }
 
     #[test]
@@ -383,12 +435,25 @@ mod tests {
         let log = "k.cu(1): warning #177-D: variable \"unused\" was declared but never referenced\n  int unused;\n      ^\n\nRemark: The warnings can be suppressed with \"-diag-suppress <warning-number>\"\n";
         let found = parse(log);
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].severity, found[0].number), (Severity::Warning, Some(177)));
+        assert_eq!(
+            (found[0].severity, found[0].number),
+            (Severity::Warning, Some(177))
+        );
     }
 
     #[test]
     fn any_text_is_survived() {
-        for log in ["", "\n\n", "(1): error: x", "a(99999999999999999999): error: x\n", "ptxas", "ptxas :", "nvrtc: ", "x(1): error: y\n  \n  ^\n", "x(1): error: y\n  é\n   ^"] {
+        for log in [
+            "",
+            "\n\n",
+            "(1): error: x",
+            "a(99999999999999999999): error: x\n",
+            "ptxas",
+            "ptxas :",
+            "nvrtc: ",
+            "x(1): error: y\n  \n  ^\n",
+            "x(1): error: y\n  é\n   ^",
+        ] {
             let found = parse(log);
             for one in &found {
                 assert!(!one.to_string().is_empty());

@@ -72,12 +72,24 @@ const SHOWN: usize = 12;
 
 impl fmt::Display for CompileFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let errors = || self.diagnostics.iter().filter(|one| one.severity == Severity::Error);
+        let errors = || {
+            self.diagnostics
+                .iter()
+                .filter(|one| one.severity == Severity::Error)
+        };
         let count = errors().count();
         match count {
             0 => write!(f, "{} could not compile {}", self.compiler, self.file_name)?,
-            1 => write!(f, "{} could not compile {}: 1 error", self.compiler, self.file_name)?,
-            _ => write!(f, "{} could not compile {}: {count} errors", self.compiler, self.file_name)?,
+            1 => write!(
+                f,
+                "{} could not compile {}: 1 error",
+                self.compiler, self.file_name
+            )?,
+            _ => write!(
+                f,
+                "{} could not compile {}: {count} errors",
+                self.compiler, self.file_name
+            )?,
         }
         for one in errors().take(SHOWN) {
             write!(f, "\n{one}")?;
@@ -99,12 +111,24 @@ impl fmt::Display for CompileFailure {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), compile: None, driver: None, source: None }))
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            compile: None,
+            driver: None,
+            source: None,
+        }))
     }
 
     pub(crate) fn io(doing: &str, path: &Path, source: std::io::Error) -> Self {
         let message = format!("cannot {doing} {}: {source}", path.display());
-        Self(Box::new(Inner { kind: ErrorKind::Io, message, compile: None, driver: None, source: Some(Box::new(source)) }))
+        Self(Box::new(Inner {
+            kind: ErrorKind::Io,
+            message,
+            compile: None,
+            driver: None,
+            source: Some(Box::new(source)),
+        }))
     }
 
     pub(crate) fn compile(failure: CompileFailure) -> Self {

@@ -27,7 +27,11 @@ impl FileId {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
         }
         let modified = metadata.modified().map_or(0, nanoseconds);
-        Ok(Self { path: path.to_owned(), len: metadata.len(), modified })
+        Ok(Self {
+            path: path.to_owned(),
+            len: metadata.len(),
+            modified,
+        })
     }
 
     /// Whether the file at the path is still this one, by size and time.
@@ -38,7 +42,9 @@ impl FileId {
 
 /// Nanoseconds since 1970; 0 for earlier times.
 pub(crate) fn nanoseconds(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| {
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    })
 }
 
 /// SHA-256 as hexadecimal text.
@@ -48,16 +54,24 @@ pub(crate) fn hash(bytes: &[u8]) -> String {
 
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 /// Text for NVRTC; a zero byte inside cannot be handed over.
 pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|error| {
-        Error::new(ErrorKind::Source, format!("{what} holds a zero byte at offset {}, which CUDA C++ does not allow", error.nul_position()))
+        Error::new(
+            ErrorKind::Source,
+            format!(
+                "{what} holds a zero byte at offset {}, which CUDA C++ does not allow",
+                error.nul_position()
+            ),
+        )
     })
 }
 
@@ -71,7 +85,17 @@ pub(crate) fn to_c_string(path: &Path) -> Result<CString> {
     #[cfg(not(unix))]
     let bytes = match path.to_str() {
         Some(text) => text.as_bytes().to_vec(),
-        None => return Err(Error::new(ErrorKind::Source, format!("the path {} is no valid text", path.display()))),
+        None => {
+            return Err(Error::new(
+                ErrorKind::Source,
+                format!("the path {} is no valid text", path.display()),
+            ));
+        }
     };
-    CString::new(bytes).map_err(|_| Error::new(ErrorKind::Source, format!("the path {} holds a zero byte", path.display())))
+    CString::new(bytes).map_err(|_| {
+        Error::new(
+            ErrorKind::Source,
+            format!("the path {} holds a zero byte", path.display()),
+        )
+    })
 }

@@ -77,17 +77,41 @@ struct Task {
 }
 
 /// Follows the includes of `source` and of `pre_includes`.
-pub(crate) fn find(source: &str, file_name: &str, pre_includes: &[String], places: &Places<'_>) -> Found {
-    let mut search = Search { places, found: Found::default(), seen: BTreeSet::new(), tasks: Vec::new() };
+pub(crate) fn find(
+    source: &str,
+    file_name: &str,
+    pre_includes: &[String],
+    places: &Places<'_>,
+) -> Found {
+    let mut search = Search {
+        places,
+        found: Found::default(),
+        seen: BTreeSet::new(),
+        tasks: Vec::new(),
+    };
     let dir = match Path::new(file_name).parent() {
         Some(dir) if !dir.as_os_str().is_empty() => dir.to_owned(),
         _ => PathBuf::from("."),
     };
-    search.tasks.push(Task { shown: file_name.to_owned(), text: source.to_owned(), dir: Some(dir), cuda: false });
+    search.tasks.push(Task {
+        shown: file_name.to_owned(),
+        text: source.to_owned(),
+        dir: Some(dir),
+        cuda: false,
+    });
     for name in pre_includes {
         // NVRTC looks for it as if the source included it with quotes.
-        let include = scan::Include { name: name.clone(), quoted: true, line: 1 };
-        let task = Task { shown: file_name.to_owned(), text: String::new(), dir: Some(PathBuf::from(".")), cuda: false };
+        let include = scan::Include {
+            name: name.clone(),
+            quoted: true,
+            line: 1,
+        };
+        let task = Task {
+            shown: file_name.to_owned(),
+            text: String::new(),
+            dir: Some(PathBuf::from(".")),
+            cuda: false,
+        };
         search.resolve(&include, &task);
     }
     while let Some(task) = search.tasks.pop() {
@@ -116,7 +140,11 @@ impl Search<'_> {
             self.take_memory(include, from, text.clone());
             return;
         }
-        let supplied = if self.places.virtual_headers { headers::text(name) } else { None };
+        let supplied = if self.places.virtual_headers {
+            headers::text(name)
+        } else {
+            None
+        };
         let mut candidates: Vec<(PathBuf, bool)> = Vec::new();
         if Path::new(name).is_absolute() {
             candidates.push((PathBuf::from(name), false));
@@ -126,14 +154,27 @@ impl Search<'_> {
             {
                 candidates.push((join(dir, name), from.cuda));
             }
-            candidates.extend(self.places.dirs.iter().filter(|dir| supplied.is_none() || !is_system(dir)).map(|dir| (join(dir, name), false)));
+            candidates.extend(
+                self.places
+                    .dirs
+                    .iter()
+                    .filter(|dir| supplied.is_none() || !is_system(dir))
+                    .map(|dir| (join(dir, name), false)),
+            );
             // A virtual header comes before CUDA's own of the same name, which expect a host compiler.
             if supplied.is_none() {
-                candidates.extend(self.places.cuda_dirs.iter().map(|dir| (join(dir, name), true)));
+                candidates.extend(
+                    self.places
+                        .cuda_dirs
+                        .iter()
+                        .map(|dir| (join(dir, name), true)),
+                );
             }
         }
         for (path, cuda) in candidates {
-            let Ok(absolute) = std::path::absolute(&path) else { continue };
+            let Ok(absolute) = std::path::absolute(&path) else {
+                continue;
+            };
             match std::fs::read(&absolute).and_then(|bytes| Ok((FileId::of(&absolute)?, bytes))) {
                 Ok((file, bytes)) => {
                     // Within CUDA's headers the virtual one stays: a file beside the including one is not the user's choice.
@@ -145,9 +186,17 @@ impl Search<'_> {
                     if self.seen.insert(absolute.clone()) {
                         let shown = path.to_string_lossy().into_owned();
                         self.remember(&shown, include, from);
-                        self.found.headers.push(Header { file, hash: files::hash(&bytes) });
+                        self.found.headers.push(Header {
+                            file,
+                            hash: files::hash(&bytes),
+                        });
                         let text = String::from_utf8_lossy(&bytes).into_owned();
-                        self.tasks.push(Task { shown, text, dir: path.parent().map(Path::to_owned), cuda });
+                        self.tasks.push(Task {
+                            shown,
+                            text,
+                            dir: path.parent().map(Path::to_owned),
+                            cuda,
+                        });
                     }
                     return;
                 }
@@ -169,24 +218,42 @@ impl Search<'_> {
     fn take_memory(&mut self, include: &scan::Include, from: &Task, text: String) {
         if self.seen.insert(PathBuf::from(&include.name)) {
             self.remember(&include.name, include, from);
-            self.tasks.push(Task { shown: include.name.clone(), text, dir: None, cuda: from.cuda });
+            self.tasks.push(Task {
+                shown: include.name.clone(),
+                text,
+                dir: None,
+                cuda: from.cuda,
+            });
         }
     }
 
     fn remember(&mut self, shown: &str, include: &scan::Include, from: &Task) {
-        let place = Location { file: from.shown.clone(), line: include.line, column: None };
-        self.found.included_from.entry(shown.to_owned()).or_insert(place);
+        let place = Location {
+            file: from.shown.clone(),
+            line: include.line,
+            column: None,
+        };
+        self.found
+            .included_from
+            .entry(shown.to_owned())
+            .or_insert(place);
     }
 }
 
 /// `dir/name`, spelled as NVRTC spells it in messages: nothing before the name for the current directory.
 fn join(dir: &Path, name: &str) -> PathBuf {
-    if dir == Path::new(".") { PathBuf::from(name) } else { dir.join(name) }
+    if dir == Path::new(".") {
+        PathBuf::from(name)
+    } else {
+        dir.join(name)
+    }
 }
 
 /// A directory of the host's C library, whose headers NVRTC cannot read: a virtual header beats it.
 fn is_system(dir: &Path) -> bool {
-    dir.starts_with("/usr/include") || dir.starts_with("/usr/local/include") || dir.starts_with("/usr/lib/gcc")
+    dir.starts_with("/usr/include")
+        || dir.starts_with("/usr/local/include")
+        || dir.starts_with("/usr/lib/gcc")
 }
 
 #[cfg(test)]
@@ -210,14 +277,37 @@ mod tests {
         let b = write(&second, "sub/b.h", "// x\n#include \"c.h\"\n");
         let c = write(&second, "sub/c.h", "#include <a.h>\n");
         let dirs = [first.clone(), second];
-        let places = Places { memory: &[("m.h".into(), "#include <nowhere.h>\n".into())], virtual_headers: true, dirs: &dirs, cuda_dirs: &[] };
+        let places = Places {
+            memory: &[("m.h".into(), "#include <nowhere.h>\n".into())],
+            virtual_headers: true,
+            dirs: &dirs,
+            cuda_dirs: &[],
+        };
         let found = find("#include <a.h>\n#include \"m.h\"\n", "k.cu", &[], &places);
-        let files: BTreeSet<&Path> = found.headers.iter().map(|header| header.file.path.as_path()).collect();
-        assert_eq!(files, BTreeSet::from([a.as_path(), b.as_path(), c.as_path()]));
+        let files: BTreeSet<&Path> = found
+            .headers
+            .iter()
+            .map(|header| header.file.path.as_path())
+            .collect();
+        assert_eq!(
+            files,
+            BTreeSet::from([a.as_path(), b.as_path(), c.as_path()])
+        );
         assert!(found.absent.contains(&first.join("a.h")));
         assert_eq!(found.unresolved, BTreeSet::from(["nowhere.h".to_owned()]));
-        let chain: Vec<String> = found.chain(&c.to_string_lossy()).iter().map(ToString::to_string).collect();
-        assert_eq!(chain, [format!("{}:2", b.display()), format!("{}:1", a.display()), "k.cu:1".to_owned()]);
+        let chain: Vec<String> = found
+            .chain(&c.to_string_lossy())
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            chain,
+            [
+                format!("{}:2", b.display()),
+                format!("{}:1", a.display()),
+                "k.cu:1".to_owned()
+            ]
+        );
     }
 
     #[test]
@@ -227,13 +317,32 @@ mod tests {
         let cuda = root.path().join("cuda");
         write(&mine, "math.h", "");
         write(&cuda, "stdint.h", "");
-        write(&cuda, "cuda_fp16.h", "#include <stdint.h>\n#include <host_only.h>\n");
+        write(
+            &cuda,
+            "cuda_fp16.h",
+            "#include <stdint.h>\n#include <host_only.h>\n",
+        );
         let dirs = [mine];
         let cuda_dirs = [cuda.clone()];
-        let places = Places { memory: &[], virtual_headers: true, dirs: &dirs, cuda_dirs: &cuda_dirs };
-        let found = find("#include <math.h>\n#include <stdint.h>\n#include <cuda_fp16.h>\n", "k.cu", &[], &places);
+        let places = Places {
+            memory: &[],
+            virtual_headers: true,
+            dirs: &dirs,
+            cuda_dirs: &cuda_dirs,
+        };
+        let found = find(
+            "#include <math.h>\n#include <stdint.h>\n#include <cuda_fp16.h>\n",
+            "k.cu",
+            &[],
+            &places,
+        );
         assert_eq!(found.shadowed, BTreeSet::from(["math.h".to_owned()]));
-        assert!(found.headers.iter().all(|header| header.file.path != cuda.join("stdint.h")));
+        assert!(
+            found
+                .headers
+                .iter()
+                .all(|header| header.file.path != cuda.join("stdint.h"))
+        );
         assert!(found.unresolved.is_empty());
     }
 }

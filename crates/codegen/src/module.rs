@@ -72,7 +72,10 @@ impl SourceModule {
         let function = self.inner.module.function(lowered)?;
         let count = function.params().len();
         Ok(match image.parameters(lowered, count) {
-            Some(parameters) => function.with_param_names(parameters.iter().map(|one| ParamName { name: one.name.clone(), c_type: one.ty.clone() })),
+            Some(parameters) => function.with_param_names(parameters.iter().map(|one| ParamName {
+                name: one.name.clone(),
+                c_type: one.ty.clone(),
+            })),
             None => function,
         })
     }
@@ -130,7 +133,13 @@ impl Source {
             Some(cubin) => Module::from_image(context, cubin)?,
             None => Module::from_ptx(context, image.ptx())?,
         };
-        Ok(SourceModule { inner: Arc::new(Inner { module, image, source: self.text.clone() }) })
+        Ok(SourceModule {
+            inner: Arc::new(Inner {
+                module,
+                image,
+                source: self.text.clone(),
+            }),
+        })
     }
 }
 
@@ -139,8 +148,14 @@ fn request_for(device: &Device) -> Request {
     let (major, minor) = device.compute_capability();
     let capability = major * 10 + minor;
     if device.is_software() {
-        Request { target: Target::Ptx(capability), driver: None }
+        Request {
+            target: Target::Ptx(capability),
+            driver: None,
+        }
     } else {
-        Request { target: Target::Cubin(capability), driver: Some(device.driver_version()) }
+        Request {
+            target: Target::Cubin(capability),
+            driver: Some(device.driver_version()),
+        }
     }
 }

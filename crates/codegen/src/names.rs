@@ -4,7 +4,9 @@
 /// `_Z5saxpyfPKfPfi`, `k` and `a::b::k` for `_ZN1a1b1kIfEEvPT_`. A name that is not mangled is both itself.
 pub(crate) fn plain(name: &str) -> (&str, String) {
     let whole = || (name, name.to_owned());
-    let Some(rest) = name.strip_prefix("_Z") else { return whole() };
+    let Some(rest) = name.strip_prefix("_Z") else {
+        return whole();
+    };
     let (mut rest, nested) = match rest.strip_prefix('N') {
         Some(rest) => (rest, true),
         None => (rest, false),
@@ -12,10 +14,18 @@ pub(crate) fn plain(name: &str) -> (&str, String) {
     let mut parts: Vec<&str> = Vec::new();
     loop {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let Ok(len) = rest[..digits].parse::<usize>() else { break };
-        let Some(part) = rest.get(digits..digits + len) else { return whole() };
+        let Ok(len) = rest[..digits].parse::<usize>() else {
+            break;
+        };
+        let Some(part) = rest.get(digits..digits + len) else {
+            return whole();
+        };
         // Unnamed namespaces are mangled as _GLOBAL__N_ and a number of the file.
-        parts.push(if part.starts_with("_GLOBAL__N_") { "(anonymous namespace)" } else { part });
+        parts.push(if part.starts_with("_GLOBAL__N_") {
+            "(anonymous namespace)"
+        } else {
+            part
+        });
         rest = &rest[digits + len..];
         if !nested {
             break;
@@ -54,10 +64,17 @@ pub(crate) fn entries(ptx: &str) -> Vec<String> {
         let code = line.split("//").next()?;
         let (before, after) = code.split_once(".entry")?;
         // ".visible .entry k(" and ".weak .entry k(": nothing but linkage stands before it.
-        if !before.split_whitespace().all(|word| matches!(word, ".visible" | ".weak" | ".extern")) {
+        if !before
+            .split_whitespace()
+            .all(|word| matches!(word, ".visible" | ".weak" | ".extern"))
+        {
             return None;
         }
-        let name: String = after.trim_start().chars().take_while(|&c| c.is_alphanumeric() || matches!(c, '_' | '$' | '%')).collect();
+        let name: String = after
+            .trim_start()
+            .chars()
+            .take_while(|&c| c.is_alphanumeric() || matches!(c, '_' | '$' | '%'))
+            .collect();
         (!name.is_empty()).then_some(name)
     };
     let mut found: Vec<String> = Vec::new();

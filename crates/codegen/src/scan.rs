@@ -26,7 +26,11 @@ pub(crate) struct Includes {
 /// A piece of text outside comments, with its place.
 enum Piece<'a> {
     /// A line that begins with `#`, its continuation lines joined, without the `#`.
-    Directive { text: String, line: u32, start: usize },
+    Directive {
+        text: String,
+        line: u32,
+        start: usize,
+    },
     /// Anything else that is not white, up to a string or character constant, which is skipped.
     Code { text: &'a str, start: usize },
 }
@@ -43,8 +47,17 @@ struct Pieces<'a> {
 impl<'a> Pieces<'a> {
     fn new(text: &'a str) -> Self {
         // A byte-order mark is white too.
-        let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        Self { text, at, line: 1, fresh: true }
+        let at = if text.starts_with('\u{feff}') {
+            '\u{feff}'.len_utf8()
+        } else {
+            0
+        };
+        Self {
+            text,
+            at,
+            line: 1,
+            fresh: true,
+        }
     }
 
     fn rest(&self) -> &'a str {
@@ -59,7 +72,9 @@ impl<'a> Pieces<'a> {
 
     /// Bytes up to and including `end`, or all.
     fn through(text: &str, from: usize, end: &str) -> usize {
-        text.get(from..).and_then(|rest| rest.find(end)).map_or(text.len(), |at| from + at + end.len())
+        text.get(from..)
+            .and_then(|rest| rest.find(end))
+            .map_or(text.len(), |at| from + at + end.len())
     }
 
     /// Length of the comment at the start of `text`, or 0.
@@ -72,7 +87,9 @@ impl<'a> Pieces<'a> {
             loop {
                 match text[end..].find('\n') {
                     None => return text.len(),
-                    Some(at) if text[..end + at].trim_end_matches('\r').ends_with('\\') => end += at + 1,
+                    Some(at) if text[..end + at].trim_end_matches('\r').ends_with('\\') => {
+                        end += at + 1
+                    }
                     Some(at) => return end + at,
                 }
             }
@@ -95,7 +112,10 @@ impl<'a> Pieces<'a> {
                 joined.push(' ');
                 self.advance(comment);
             } else if let Some(after) = rest.strip_prefix('\\')
-                && let Some(length) = ["\r\n", "\n"].into_iter().find(|end| after.starts_with(end)).map(str::len)
+                && let Some(length) = ["\r\n", "\n"]
+                    .into_iter()
+                    .find(|end| after.starts_with(end))
+                    .map(str::len)
             {
                 self.advance(1 + length);
             } else if c == '"' {
@@ -128,7 +148,9 @@ impl<'a> Pieces<'a> {
     /// Length of the raw string whose quote is at the start of `text`.
     fn raw_literal(text: &str) -> usize {
         match text.find('(') {
-            Some(open) if open <= 17 => Self::through(text, open, &format!("){}\"", &text[1..open])),
+            Some(open) if open <= 17 => {
+                Self::through(text, open, &format!("){}\"", &text[1..open]))
+            }
             _ => 1,
         }
     }
@@ -143,7 +165,9 @@ impl<'a> Pieces<'a> {
                 '"' if previous == 'R' => return (at, Self::raw_literal(&text[at..])),
                 '"' => return (at, Self::literal(&text[at..], '"')),
                 // 1'000 is a number.
-                '\'' if !previous.is_ascii_hexdigit() => return (at, Self::literal(&text[at..], '\'')),
+                '\'' if !previous.is_ascii_hexdigit() => {
+                    return (at, Self::literal(&text[at..], '\''));
+                }
                 _ => previous = c,
             }
         }
@@ -169,13 +193,20 @@ impl<'a> Iterator for Pieces<'a> {
             } else if c == '#' && self.fresh {
                 let (line, start) = (self.line, self.at);
                 self.advance(1);
-                return Some(Piece::Directive { text: self.directive(), line, start });
+                return Some(Piece::Directive {
+                    text: self.directive(),
+                    line,
+                    start,
+                });
             } else {
                 self.fresh = false;
                 let (code, literal) = Self::code(rest);
                 let start = self.at;
                 self.advance(code + literal);
-                return Some(Piece::Code { text: &rest[..code], start });
+                return Some(Piece::Code {
+                    text: &rest[..code],
+                    start,
+                });
             }
         }
     }
@@ -188,18 +219,26 @@ pub(crate) fn includes(text: &str) -> Includes {
         return includes;
     }
     for piece in Pieces::new(text) {
-        let Piece::Directive { text, line, .. } = piece else { continue };
+        let Piece::Directive { text, line, .. } = piece else {
+            continue;
+        };
         let directive = text.trim_start();
-        let word = directive.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(directive.len());
+        let word = directive
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(directive.len());
         match &directive[..word] {
-            "include" | "include_next" | "import" => match header_name(directive[word..].trim_start()) {
-                Some((name, quoted)) => includes.found.push(Include { name, quoted, line }),
-                None => includes.computed = true,
-            },
+            "include" | "include_next" | "import" => {
+                match header_name(directive[word..].trim_start()) {
+                    Some((name, quoted)) => includes.found.push(Include { name, quoted, line }),
+                    None => includes.computed = true,
+                }
+            }
             "if" | "elif" => {
                 for (at, word) in directive.match_indices("__has_include") {
                     let argument = directive[at + word.len()..].trim_start().strip_prefix('(');
-                    if let Some((name, quoted)) = argument.and_then(|argument| header_name(argument.trim_start())) {
+                    if let Some((name, quoted)) =
+                        argument.and_then(|argument| header_name(argument.trim_start()))
+                    {
                         includes.found.push(Include { name, quoted, line });
                     }
                 }
@@ -228,7 +267,11 @@ pub(crate) fn start_of_code(text: &str) -> usize {
     let mut conditional = 0;
     for piece in Pieces::new(text) {
         match piece {
-            Piece::Directive { text: directive, start, .. } => {
+            Piece::Directive {
+                text: directive,
+                start,
+                ..
+            } => {
                 let word = directive.trim_start();
                 if word.starts_with("if") {
                     if depth == 0 {
@@ -239,7 +282,13 @@ pub(crate) fn start_of_code(text: &str) -> usize {
                     depth = depth.saturating_sub(1);
                 }
             }
-            Piece::Code { start, .. } => return if depth == 0 { line_start(text, start) } else { conditional },
+            Piece::Code { start, .. } => {
+                return if depth == 0 {
+                    line_start(text, start)
+                } else {
+                    conditional
+                };
+            }
         }
     }
     text.len()
@@ -248,7 +297,11 @@ pub(crate) fn start_of_code(text: &str) -> usize {
 /// The start of the line of an offset, or the offset itself if a comment that began on an earlier line ends on this one.
 fn line_start(text: &str, at: usize) -> usize {
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-    if text[start..at].trim().is_empty() { start } else { at }
+    if text[start..at].trim().is_empty() {
+        start
+    } else {
+        at
+    }
 }
 
 /// The text with comments, literals and directives blanked, byte for byte as long as before, so that offsets stay.
@@ -274,22 +327,49 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<(String, bool, u32)> {
-        includes(text).found.into_iter().map(|one| (one.name, one.quoted, one.line)).collect()
+        includes(text)
+            .found
+            .into_iter()
+            .map(|one| (one.name, one.quoted, one.line))
+            .collect()
     }
 
     #[test]
     fn includes_in_all_spellings() {
         let text = "#include <a.h>\n  #  include \"b c.h\" // x\n/* # */ #include/**/<d>\n#\\\ninclude <e>\n#if __has_include(<f>) && __has_include(\"g\")\n#endif\r\n#include <h>\r\n";
-        let expected = [("a.h", false, 1), ("b c.h", true, 2), ("d", false, 3), ("e", false, 4), ("f", false, 6), ("g", true, 6), ("h", false, 8)];
-        assert_eq!(names(text), expected.map(|(name, quoted, line)| (name.to_owned(), quoted, line)));
+        let expected = [
+            ("a.h", false, 1),
+            ("b c.h", true, 2),
+            ("d", false, 3),
+            ("e", false, 4),
+            ("f", false, 6),
+            ("g", true, 6),
+            ("h", false, 8),
+        ];
+        assert_eq!(
+            names(text),
+            expected.map(|(name, quoted, line)| (name.to_owned(), quoted, line))
+        );
     }
 
     #[test]
     fn comments_and_literals_hide_nothing_and_show_nothing() {
-        assert_eq!(names("// #include <a>\n/* \n#include <b>\n*/\n\"\\\"/*\"\n#include <c>\n"), [("c".into(), false, 6)]);
-        assert_eq!(names("int x = 1'000'000; // '\n#include <a>\n char q = '\"';\n#include <b>\n"), [("a".into(), false, 2), ("b".into(), false, 4)]);
-        assert_eq!(names("auto s = R\"x(\n#include <no>\n)\" )x\";\n#include <yes>\n"), [("yes".into(), false, 4)]);
-        assert_eq!(names("// continued \\\n#include <no>\n#include <yes>"), [("yes".into(), false, 3)]);
+        assert_eq!(
+            names("// #include <a>\n/* \n#include <b>\n*/\n\"\\\"/*\"\n#include <c>\n"),
+            [("c".into(), false, 6)]
+        );
+        assert_eq!(
+            names("int x = 1'000'000; // '\n#include <a>\n char q = '\"';\n#include <b>\n"),
+            [("a".into(), false, 2), ("b".into(), false, 4)]
+        );
+        assert_eq!(
+            names("auto s = R\"x(\n#include <no>\n)\" )x\";\n#include <yes>\n"),
+            [("yes".into(), false, 4)]
+        );
+        assert_eq!(
+            names("// continued \\\n#include <no>\n#include <yes>"),
+            [("yes".into(), false, 3)]
+        );
     }
 
     #[test]
@@ -305,10 +385,25 @@ mod tests {
             (text[..at].to_owned(), text[at..].to_owned())
         };
         assert_eq!(at("__global__"), ("".into(), "__global__".into()));
-        assert_eq!(at("#include <a>\n\n  int x;"), ("#include <a>\n\n".into(), "  int x;".into()));
-        assert_eq!(at("#ifdef A\n#include <a>\n#endif\nint x;"), ("#ifdef A\n#include <a>\n#endif\n".into(), "int x;".into()));
-        assert_eq!(at("#include <a>\n#ifndef G\n#define G\nint x;\n#endif"), ("#include <a>\n".into(), "#ifndef G\n#define G\nint x;\n#endif".into()));
-        assert_eq!(at("/* a\n b */ int x;"), ("/* a\n b */ ".into(), "int x;".into()));
+        assert_eq!(
+            at("#include <a>\n\n  int x;"),
+            ("#include <a>\n\n".into(), "  int x;".into())
+        );
+        assert_eq!(
+            at("#ifdef A\n#include <a>\n#endif\nint x;"),
+            ("#ifdef A\n#include <a>\n#endif\n".into(), "int x;".into())
+        );
+        assert_eq!(
+            at("#include <a>\n#ifndef G\n#define G\nint x;\n#endif"),
+            (
+                "#include <a>\n".into(),
+                "#ifndef G\n#define G\nint x;\n#endif".into()
+            )
+        );
+        assert_eq!(
+            at("/* a\n b */ int x;"),
+            ("/* a\n b */ ".into(), "int x;".into())
+        );
     }
 
     #[test]
@@ -323,7 +418,24 @@ mod tests {
 
     #[test]
     fn any_text_is_survived() {
-        for text in ["", "#", "#include", "#include <", "\"", "'", "R\"", "R\"(", "/*", "//\\", "\\", "é#include <a>", "\u{feff}#include <a>", "#if __has_include", "#if __has_include(", "\"\\"] {
+        for text in [
+            "",
+            "#",
+            "#include",
+            "#include <",
+            "\"",
+            "'",
+            "R\"",
+            "R\"(",
+            "/*",
+            "//\\",
+            "\\",
+            "é#include <a>",
+            "\u{feff}#include <a>",
+            "#if __has_include",
+            "#if __has_include(",
+            "\"\\",
+        ] {
             let _ = (includes(text), start_of_code(text), code_only(text));
         }
     }

@@ -63,8 +63,15 @@ impl Source {
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(|error| Error::io("read", path, error))?;
-        let text = String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::Source, format!("{} is no UTF-8", path.display())))?;
-        let name = path.to_str().ok_or_else(|| Error::new(ErrorKind::Source, format!("the path {} is no UTF-8", path.display())))?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            Error::new(ErrorKind::Source, format!("{} is no UTF-8", path.display()))
+        })?;
+        let name = path.to_str().ok_or_else(|| {
+            Error::new(
+                ErrorKind::Source,
+                format!("the path {} is no UTF-8", path.display()),
+            )
+        })?;
         Ok(Self::new(text).file_name(name))
     }
 
@@ -168,7 +175,11 @@ impl Source {
         let at = crate::scan::start_of_code(&self.text);
         let line = self.text[..at].matches('\n').count() + 1;
         // #line keeps the numbers; the name is left out of it, so that the file keeps its own.
-        Cow::Owned(format!("{}extern \"C\" {{\n#line {line}\n{}\n}}\n", &self.text[..at], &self.text[at..]))
+        Cow::Owned(format!(
+            "{}extern \"C\" {{\n#line {line}\n{}\n}}\n",
+            &self.text[..at],
+            &self.text[at..]
+        ))
     }
 
     /// Refuses what cannot be compiled as meant.
@@ -178,7 +189,9 @@ impl Source {
             if matches!(name, "-arch" | "--gpu-architecture") || option.starts_with("-arch=") {
                 return Err(Error::new(
                     ErrorKind::Option,
-                    format!("the option {option} is Cuprum's to set: it follows from the device, or from the target given to compile()"),
+                    format!(
+                        "the option {option} is Cuprum's to set: it follows from the device, or from the target given to compile()"
+                    ),
                 ));
             }
             if option.trim().is_empty() {
@@ -190,14 +203,18 @@ impl Source {
 
     /// The include directories in the order in which NVRTC searches them: those of the options come with the options, first.
     pub(crate) fn all_include_dirs(&self) -> Vec<PathBuf> {
-        let mut dirs: Vec<PathBuf> = option_values(&self.options, &["-I", "--include-path"]).map(PathBuf::from).collect();
+        let mut dirs: Vec<PathBuf> = option_values(&self.options, &["-I", "--include-path"])
+            .map(PathBuf::from)
+            .collect();
         dirs.extend(self.include_dirs.iter().cloned());
         dirs
     }
 
     /// The files included by option.
     pub(crate) fn pre_includes(&self) -> Vec<String> {
-        option_values(&self.options, &["-include", "--pre-include"]).map(str::to_owned).collect()
+        option_values(&self.options, &["-include", "--pre-include"])
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The key of the cache: everything that the user gave and that decides the result, and nothing that only a compiler could tell.
@@ -259,8 +276,15 @@ impl Source {
 
     /// Whether a relative place is searched: by an include with quotes, or by an option.
     fn depends_on_directory(&self) -> bool {
-        let quoted = |text: &str| crate::scan::includes(text).found.iter().any(|include| include.quoted);
-        !self.options.is_empty() && !(self.all_include_dirs().len() == self.include_dirs.len() && self.pre_includes().is_empty())
+        let quoted = |text: &str| {
+            crate::scan::includes(text)
+                .found
+                .iter()
+                .any(|include| include.quoted)
+        };
+        !self.options.is_empty()
+            && !(self.all_include_dirs().len() == self.include_dirs.len()
+                && self.pre_includes().is_empty())
             || quoted(&self.text)
             || self.headers.iter().any(|(_, text)| quoted(text))
     }
@@ -277,13 +301,18 @@ impl Key {
 }
 
 /// The values of an option that may be spelled `-Xvalue`, `-X value`, `-X=value`, `--long=value`, or with the value in the next string.
-fn option_values<'a>(options: &'a [String], names: &'a [&'a str; 2]) -> impl Iterator<Item = &'a str> {
+fn option_values<'a>(
+    options: &'a [String],
+    names: &'a [&'a str; 2],
+) -> impl Iterator<Item = &'a str> {
     let mut options = options.iter();
     std::iter::from_fn(move || {
         loop {
             let option = options.next()?;
             for (index, name) in names.iter().enumerate() {
-                let Some(rest) = option.strip_prefix(name) else { continue };
+                let Some(rest) = option.strip_prefix(name) else {
+                    continue;
+                };
                 // "-include" begins with "-I" only in another case, but "-Ifoo" and "-includefoo" differ in whether a value may follow directly.
                 let direct = index == 0 && *name == "-I";
                 if rest.is_empty() {
@@ -305,16 +334,35 @@ mod tests {
     use super::*;
     use crate::compile::Target;
 
-    const REQUEST: Request = Request { target: Target::Ptx(80), driver: None };
+    const REQUEST: Request = Request {
+        target: Target::Ptx(80),
+        driver: None,
+    };
 
     #[test]
     fn option_spellings() {
-        let options: Vec<String> =
-            ["-Ia", "-I", "b c", "-I=d", "-I e", "--include-path=f", "--include-path", "g", "-include", "p.h", "--pre-include=q.h", "-DX=1"]
-                .map(String::from)
-                .into();
+        let options: Vec<String> = [
+            "-Ia",
+            "-I",
+            "b c",
+            "-I=d",
+            "-I e",
+            "--include-path=f",
+            "--include-path",
+            "g",
+            "-include",
+            "p.h",
+            "--pre-include=q.h",
+            "-DX=1",
+        ]
+        .map(String::from)
+        .into();
         let source = Source::new("").options(options).include_dir("last");
-        let dirs: Vec<String> = source.all_include_dirs().iter().map(|dir| dir.display().to_string()).collect();
+        let dirs: Vec<String> = source
+            .all_include_dirs()
+            .iter()
+            .map(|dir| dir.display().to_string())
+            .collect();
         assert_eq!(dirs, ["a", "b c", "d", "e", "f", "g", "last"]);
         assert_eq!(source.pre_includes(), ["p.h", "q.h"]);
     }
@@ -345,21 +393,43 @@ mod tests {
             base().extern_c(true),
             base().virtual_headers(false),
         ];
-        let mut keys: Vec<String> = variants.iter().map(|source| source.key(REQUEST).to_hex()).collect();
+        let mut keys: Vec<String> = variants
+            .iter()
+            .map(|source| source.key(REQUEST).to_hex())
+            .collect();
         for target in [Target::Ptx(90), Target::Cubin(80)] {
-            keys.push(base().key(Request { target, driver: None }).to_hex());
+            keys.push(
+                base()
+                    .key(Request {
+                        target,
+                        driver: None,
+                    })
+                    .to_hex(),
+            );
         }
-        keys.push(base().key(Request { target: Target::Cubin(80), driver: Some((13, 0)) }).to_hex());
+        keys.push(
+            base()
+                .key(Request {
+                    target: Target::Cubin(80),
+                    driver: Some((13, 0)),
+                })
+                .to_hex(),
+        );
         let count = keys.len();
         keys.sort();
         keys.dedup();
         assert_eq!(keys.len(), count);
-        assert_eq!(base().key(REQUEST), base().cache(true).key(REQUEST), "the same source has the same key");
+        assert_eq!(
+            base().key(REQUEST),
+            base().cache(true).key(REQUEST),
+            "the same source has the same key"
+        );
     }
 
     #[test]
     fn wrapping_keeps_lines_and_leaves_includes_outside() {
-        let source = Source::new("// first\n#include <cuda_fp16.h>\n\n__global__ void k() {}\n").extern_c(true);
+        let source = Source::new("// first\n#include <cuda_fp16.h>\n\n__global__ void k() {}\n")
+            .extern_c(true);
         assert_eq!(
             source.wrapped(),
             "// first\n#include <cuda_fp16.h>\n\nextern \"C\" {\n#line 4\n__global__ void k() {}\n\n}\n"

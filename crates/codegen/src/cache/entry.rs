@@ -58,7 +58,10 @@ pub(crate) struct Entry {
 impl Entry {
     /// The bytes of the file. Fails if a path in it is no text, which JSON cannot hold.
     pub(crate) fn encode(&self, key: Key) -> Result<Vec<u8>, serde_json::Error> {
-        let meta = serde_json::to_vec(&Meta { key: key.to_hex(), ..self.meta.clone() })?;
+        let meta = serde_json::to_vec(&Meta {
+            key: key.to_hex(),
+            ..self.meta.clone()
+        })?;
         let mut bytes = Vec::with_capacity(meta.len() + self.ptx.len() + self.cubin.len() + 128);
         bytes.extend_from_slice(FORMAT.as_bytes());
         bytes.push(b'\n');
@@ -80,7 +83,8 @@ impl Entry {
         let mut rest = body.strip_prefix(FORMAT.as_bytes())?.strip_prefix(b"\n")?;
         let mut part = || {
             let (len, after) = rest.split_first_chunk::<8>()?;
-            let (part, after) = after.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
+            let (part, after) =
+                after.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
             rest = after;
             Some(part)
         };
@@ -106,10 +110,20 @@ impl Entry {
             log: "a log\n".into(),
             names: BTreeMap::from([("k<float>".to_owned(), "_Z1kIfEvPT_".to_owned())]),
             entries: vec!["_Z1kIfEvPT_".into()],
-            declarations: vec![("k".into(), vec![Parameter { name: "x".into(), ty: "T*".into() }])],
+            declarations: vec![(
+                "k".into(),
+                vec![Parameter {
+                    name: "x".into(),
+                    ty: "T*".into(),
+                }],
+            )],
             headers: Vec::new(),
             absent: Vec::new(),
         };
-        Self { meta, ptx: ".version 9.5\n".into(), cubin: Vec::new() }
+        Self {
+            meta,
+            ptx: ".version 9.5\n".into(),
+            cubin: Vec::new(),
+        }
     }
 }

@@ -49,7 +49,12 @@ pub(crate) fn directory() -> Option<PathBuf> {
     use etcetera::BaseStrategy as _;
     match std::env::var_os("CUPRUM_CACHE_DIR").filter(|value| !value.is_empty()) {
         Some(dir) => Some(PathBuf::from(dir)),
-        None => Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("cuprum")),
+        None => Some(
+            etcetera::choose_base_strategy()
+                .ok()?
+                .cache_dir()
+                .join("cuprum"),
+        ),
     }
 }
 
@@ -82,8 +87,14 @@ pub(crate) struct Cache {
 impl Cache {
     /// The cache in `dir`.
     pub(crate) fn at(dir: &Path) -> Self {
-        let limit = std::env::var("CUPRUM_CACHE_SIZE").ok().and_then(|text| size(&text)).unwrap_or(DEFAULT_LIMIT);
-        Self { root: dir.join("kernels"), limit }
+        let limit = std::env::var("CUPRUM_CACHE_SIZE")
+            .ok()
+            .and_then(|text| size(&text))
+            .unwrap_or(DEFAULT_LIMIT);
+        Self {
+            root: dir.join("kernels"),
+            limit,
+        }
     }
 
     fn path(&self, key: Key) -> PathBuf {
@@ -105,7 +116,10 @@ impl Cache {
         }
         let now = SystemTime::now();
         if let Ok(file) = fs::File::options().append(true).open(&path)
-            && file.metadata().and_then(|metadata| metadata.modified()).is_ok_and(|used| now.duration_since(used).is_ok_and(|age| age > USE_INTERVAL))
+            && file
+                .metadata()
+                .and_then(|metadata| metadata.modified())
+                .is_ok_and(|used| now.duration_since(used).is_ok_and(|age| age > USE_INTERVAL))
         {
             // A read-only cache keeps its times.
             let _ = file.set_modified(now);
@@ -115,7 +129,12 @@ impl Cache {
 
     /// Writes an entry. The error tells why the result is not kept; nothing else is wrong then.
     pub(crate) fn store(&self, key: Key, entry: &Entry) -> Result<(), String> {
-        if !entry.meta.headers.iter().all(|header| header.file.is_unchanged()) {
+        if !entry
+            .meta
+            .headers
+            .iter()
+            .all(|header| header.file.is_unchanged())
+        {
             return Err("a header changed during the compilation".into());
         }
         let bytes = entry.encode(key).map_err(|error| error.to_string())?;
@@ -152,9 +171,14 @@ impl Cache {
         let mut total = 0;
         for shard in read_dir(&self.root) {
             for path in read_dir(&shard) {
-                let Ok(metadata) = fs::metadata(&path) else { continue };
+                let Ok(metadata) = fs::metadata(&path) else {
+                    continue;
+                };
                 let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                if path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".new-")) {
+                if path
+                    .file_name()
+                    .is_some_and(|name| name.as_encoded_bytes().starts_with(b".new-"))
+                {
                     if now.duration_since(used).is_ok_and(|age| age > STALE) {
                         let _ = fs::remove_file(&path);
                     }
@@ -180,7 +204,10 @@ impl Cache {
 }
 
 fn read_dir(path: &Path) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(path).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
+    fs::read_dir(path)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
 }
 
 /// Whether the files that an entry depends on are still those it was made from.
@@ -191,11 +218,14 @@ fn holds(entry: &Entry) -> bool {
         return false;
     }
     let same = |header: &crate::includes::Header| {
-        let Ok(now) = FileId::of(&header.file.path) else { return false };
+        let Ok(now) = FileId::of(&header.file.path) else {
+            return false;
+        };
         if now == header.file && header.file.modified.saturating_add(CLOCK_STEP_NS) < meta.made {
             return true;
         }
-        now.len == header.file.len && fs::read(&header.file.path).is_ok_and(|bytes| files::hash(&bytes) == header.hash)
+        now.len == header.file.len
+            && fs::read(&header.file.path).is_ok_and(|bytes| files::hash(&bytes) == header.hash)
     };
     meta.headers.iter().all(same) && !meta.absent.iter().any(|path| path.exists())
 }
@@ -209,7 +239,10 @@ mod tests {
     use crate::source::Source;
 
     fn key(text: &str) -> Key {
-        Source::new(text).key(Request { target: Target::Ptx(80), driver: None })
+        Source::new(text).key(Request {
+            target: Target::Ptx(80),
+            driver: None,
+        })
     }
 
     fn entry(dir: &Path, payload: usize) -> Entry {
@@ -230,9 +263,16 @@ mod tests {
         assert_eq!(cache.load(key("a")), Some(entry.clone()));
         assert!(cache.load(key("b")).is_none());
         fs::remove_file(dir.path().join("libnvrtc.so.13")).expect("removed");
-        assert_eq!(cache.load(key("a")), Some(entry), "a compiler that is gone changes nothing");
+        assert_eq!(
+            cache.load(key("a")),
+            Some(entry),
+            "a compiler that is gone changes nothing"
+        );
         fs::write(dir.path().join("libnvrtc.so.13"), b"another compiler").expect("write");
-        assert!(cache.load(key("a")).is_none(), "a compiler that is another does");
+        assert!(
+            cache.load(key("a")).is_none(),
+            "a compiler that is another does"
+        );
     }
 
     #[test]
@@ -245,7 +285,12 @@ mod tests {
         let whole = fs::read(&path).expect("the entry");
         let mut flipped = whole.clone();
         flipped[whole.len() / 2] ^= 1;
-        for damaged in [Vec::new(), whole[..whole.len() / 2].to_vec(), flipped, b"cuprum-kernel 1\n\xff\xff\xff\xff\xff\xff\xff\xff".to_vec()] {
+        for damaged in [
+            Vec::new(),
+            whole[..whole.len() / 2].to_vec(),
+            flipped,
+            b"cuprum-kernel 1\n\xff\xff\xff\xff\xff\xff\xff\xff".to_vec(),
+        ] {
             fs::write(&path, damaged).expect("write");
             assert!(cache.load(key("a")).is_none());
             assert!(!path.exists());
@@ -267,14 +312,18 @@ mod tests {
         fs::write(&path, "#define A 1\n").expect("write");
         let mut entry = entry(dir.path(), 10);
         let text = fs::read(&path).expect("read");
-        entry.meta.headers = vec![Header { file: FileId::of(&path).expect("the file"), hash: files::hash(&text) }];
+        entry.meta.headers = vec![Header {
+            file: FileId::of(&path).expect("the file"),
+            hash: files::hash(&text),
+        }];
         entry.meta.absent = vec![dir.path().join("first/a.h")];
         cache.store(key("a"), &entry).expect("stored");
         assert!(cache.load(key("a")).is_some());
 
         // Another time, the same content: the same.
         let file = fs::File::options().append(true).open(&path).expect("open");
-        file.set_modified(SystemTime::now() - Duration::from_secs(5000)).expect("set");
+        file.set_modified(SystemTime::now() - Duration::from_secs(5000))
+            .expect("set");
         assert!(cache.load(key("a")).is_some());
         // The same size, another content, changed just now.
         fs::write(&path, "#define A 2\n").expect("write");
@@ -295,14 +344,21 @@ mod tests {
         let names = ["a", "b", "c", "d"];
         for (age, name) in names.iter().enumerate() {
             cache.store(key(name), &entry).expect("stored");
-            let file = fs::File::options().append(true).open(cache.path(key(name))).expect("open");
-            file.set_modified(SystemTime::now() - Duration::from_secs(10_000 - 1000 * age as u64)).expect("set");
+            let file = fs::File::options()
+                .append(true)
+                .open(cache.path(key(name)))
+                .expect("open");
+            file.set_modified(SystemTime::now() - Duration::from_secs(10_000 - 1000 * age as u64))
+                .expect("set");
         }
         // Used again, the oldest is the newest.
         assert!(cache.load(key("a")).is_some());
         cache.limit = 3 * (1 << 16);
         cache.evict();
-        let left: Vec<bool> = names.iter().map(|name| cache.load(key(name)).is_some()).collect();
+        let left: Vec<bool> = names
+            .iter()
+            .map(|name| cache.load(key(name)).is_some())
+            .collect();
         assert_eq!(left, [true, false, false, true]);
     }
 
@@ -312,7 +368,9 @@ mod tests {
         let file = dir.path().join("file");
         fs::write(&file, b"").expect("write");
         let cache = Cache::at(&file);
-        let why = cache.store(key("a"), &entry(dir.path(), 1)).expect_err("a file is no directory");
+        let why = cache
+            .store(key("a"), &entry(dir.path(), 1))
+            .expect_err("a file is no directory");
         assert!(why.starts_with("cannot write"), "{why}");
         assert!(cache.load(key("a")).is_none());
     }

@@ -50,7 +50,10 @@ pub(crate) const VIRTUAL: &[(&str, &str)] = &[
 
 /// The text of a virtual header.
 pub(crate) fn text(name: &str) -> Option<&'static str> {
-    VIRTUAL.binary_search_by(|(known, _)| known.cmp(&name)).ok().map(|at| VIRTUAL[at].1)
+    VIRTUAL
+        .binary_search_by(|(known, _)| known.cmp(&name))
+        .ok()
+        .map(|at| VIRTUAL[at].1)
 }
 
 #[cfg(test)]

@@ -48,8 +48,12 @@ pub(crate) fn fetch(wheel: Wheel, surroundings: &Surroundings) -> Result<PathBuf
         .open(&lock_path)
         .map_err(|error| Error::io("open the lock file", &lock_path, error))?;
     if lock.try_lock().is_err() {
-        say(&format!("waiting for another process that fetches into {}", root.display()));
-        lock.lock().map_err(|error| Error::io("lock", &lock_path, error))?;
+        say(&format!(
+            "waiting for another process that fetches into {}",
+            root.display()
+        ));
+        lock.lock()
+            .map_err(|error| Error::io("lock", &lock_path, error))?;
     }
     if folder.is_dir() {
         return Ok(folder);
@@ -90,29 +94,47 @@ fn download(wheel: Wheel, surroundings: &Surroundings, dir: &Path) -> Result<Pat
     let write = File::create(&requirements).and_then(|mut file| writeln!(file, "{line}"));
     write.map_err(|error| Error::io("write", &requirements, error))?;
     let mut pip = Command::new(&surroundings.python);
-    pip.args(["-m", "pip", "download", "--require-hashes", "--only-binary", ":all:", "--no-deps", "--no-input"])
-        .args(["--disable-pip-version-check", "--no-cache-dir", "--dest"])
-        .arg(dir)
-        .arg("--requirement")
-        .arg(&requirements)
-        // A user's setting that asks for other versions or platforms would only make the pinned file unfindable.
-        .env_remove("PIP_PLATFORM")
-        .env_remove("PIP_CONSTRAINT")
-        .env("PIP_REQUIRE_VIRTUALENV", "0");
+    pip.args([
+        "-m",
+        "pip",
+        "download",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--no-deps",
+        "--no-input",
+    ])
+    .args(["--disable-pip-version-check", "--no-cache-dir", "--dest"])
+    .arg(dir)
+    .arg("--requirement")
+    .arg(&requirements)
+    // A user's setting that asks for other versions or platforms would only make the pinned file unfindable.
+    .env_remove("PIP_PLATFORM")
+    .env_remove("PIP_CONSTRAINT")
+    .env("PIP_REQUIRE_VIRTUALENV", "0");
     run(pip, &format!("download {}", wheel.requirement()))?;
     let found = fs::read_dir(dir)
         .into_iter()
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
         .find(|path| path.extension().is_some_and(|extension| extension == "whl"));
-    found.ok_or_else(|| Error::new(ErrorKind::Fetch, format!("pip downloaded no wheel of {}", wheel.requirement())))
+    found.ok_or_else(|| {
+        Error::new(
+            ErrorKind::Fetch,
+            format!("pip downloaded no wheel of {}", wheel.requirement()),
+        )
+    })
 }
 
 /// Runs Python with its progress on our stderr; its own words are part of the error.
 fn run(mut command: Command, doing: &str) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let failed = |text: String| Error::new(ErrorKind::Fetch, text);
-    let output = command.stdin(Stdio::null()).stdout(Stdio::from(std::io::stderr())).stderr(Stdio::piped()).output();
+    let output = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::from(std::io::stderr()))
+        .stderr(Stdio::piped())
+        .output();
     let output = match output {
         Ok(output) => output,
         Err(error) => {
@@ -130,12 +152,18 @@ fn run(mut command: Command, doing: &str) -> Result<()> {
         "\nhint: install pip for this Python, or set CUPRUM_PYTHON to one that has it"
     } else if words.contains("HASHES") || words.contains("do not match the hashes") {
         "\nhint: the package index gave another file than the one that Cuprum knows; it was not used"
-    } else if words.contains("No matching distribution") || words.contains("Connection") || words.contains("resolution") {
+    } else if words.contains("No matching distribution")
+        || words.contains("Connection")
+        || words.contains("resolution")
+    {
         "\nhint: pip reached no index that has this file; check the network, or set CUPRUM_NVRTC to an NVRTC library"
     } else {
         ""
     };
-    Err(failed(format!("cannot {doing}: {program} ended with {}\n{words}{hint}", output.status)))
+    Err(failed(format!(
+        "cannot {doing}: {program} ended with {}\n{words}{hint}",
+        output.status
+    )))
 }
 
 /// Tells the user on stderr, unless `CUPRUM_QUIET` is set.
@@ -166,26 +194,41 @@ mod tests {
     fn python(dir: &Path, script: &str) -> PathBuf {
         let path = dir.join("python");
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("write");
-        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("chmod");
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .expect("chmod");
         path
     }
 
     #[test]
     fn failures_say_what_to_do() {
         let root = tempfile::tempdir().expect("a directory");
-        let missing = fetch(Wheel::Cuda13_5, &surroundings(Path::new("/nonexistent/python"), root.path())).expect_err("no python");
+        let missing = fetch(
+            Wheel::Cuda13_5,
+            &surroundings(Path::new("/nonexistent/python"), root.path()),
+        )
+        .expect_err("no python");
         assert_eq!(missing.kind(), ErrorKind::Fetch);
         insta::assert_snapshot!(missing, @"cannot download nvidia-cuda-nvrtc==13.5.37: /nonexistent/python does not start (No such file or directory (os error 2)). Install Python with pip, or set CUPRUM_PYTHON to it, or set CUPRUM_NVRTC to an NVRTC library");
 
         let no_pip = python(root.path(), "echo 'No module named pip' >&2; exit 1");
-        let text = fetch(Wheel::Cuda13_5, &surroundings(&no_pip, root.path())).expect_err("no pip").to_string();
+        let text = fetch(Wheel::Cuda13_5, &surroundings(&no_pip, root.path()))
+            .expect_err("no pip")
+            .to_string();
         assert!(text.contains("hint: install pip for this Python"), "{text}");
 
-        let offline = python(root.path(), "echo 'ERROR: No matching distribution found' >&2; exit 1");
-        let text = fetch(Wheel::Cuda13_5, &surroundings(&offline, root.path())).expect_err("offline").to_string();
+        let offline = python(
+            root.path(),
+            "echo 'ERROR: No matching distribution found' >&2; exit 1",
+        );
+        let text = fetch(Wheel::Cuda13_5, &surroundings(&offline, root.path()))
+            .expect_err("offline")
+            .to_string();
         assert!(text.contains("hint: pip reached no index"), "{text}");
 
-        let left: Vec<_> = fs::read_dir(root.path().join("nvrtc")).expect("the folder").map(|entry| entry.expect("an entry").file_name()).collect();
+        let left: Vec<_> = fs::read_dir(root.path().join("nvrtc"))
+            .expect("the folder")
+            .map(|entry| entry.expect("an entry").file_name())
+            .collect();
         assert_eq!(left, ["lock"], "a failed fetch leaves nothing behind");
     }
 
@@ -202,9 +245,21 @@ mod tests {
         let surroundings = surroundings(&python, root.path());
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| assert!(fetch(Wheel::Cuda13_0, &surroundings).expect("fetched").is_dir()));
+                scope.spawn(|| {
+                    assert!(
+                        fetch(Wheel::Cuda13_0, &surroundings)
+                            .expect("fetched")
+                            .is_dir()
+                    )
+                });
             }
         });
-        assert_eq!(fs::read_to_string(count).expect("the count").lines().count(), 1);
+        assert_eq!(
+            fs::read_to_string(count)
+                .expect("the count")
+                .lines()
+                .count(),
+            1
+        );
     }
 }

@@ -42,7 +42,11 @@ struct Opened {
 
 impl fmt::Debug for Nvrtc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Nvrtc").field("version", &self.0.version).field("path", &self.0.path).field("origin", &self.0.origin).finish()
+        f.debug_struct("Nvrtc")
+            .field("version", &self.0.version)
+            .field("path", &self.0.path)
+            .field("origin", &self.0.origin)
+            .finish()
     }
 }
 
@@ -75,7 +79,11 @@ pub(crate) struct Plan {
 impl Plan {
     /// The value of `--gpu-architecture`.
     pub(crate) fn architecture_name(self) -> String {
-        format!("{}_{}", if self.cubin { "sm" } else { "compute" }, self.architecture)
+        format!(
+            "{}_{}",
+            if self.cubin { "sm" } else { "compute" },
+            self.architecture
+        )
     }
 }
 
@@ -93,14 +101,32 @@ impl Request {
         if let Some(driver) = self.driver
             && version.0 > driver.0
         {
-            return Err(format!("the driver is of CUDA {}.{} and loads nothing that NVRTC {}.{} makes", driver.0, driver.1, version.0, version.1));
+            return Err(format!(
+                "the driver is of CUDA {}.{} and loads nothing that NVRTC {}.{} makes",
+                driver.0, driver.1, version.0, version.1
+            ));
         }
-        let Some(architecture) = architectures.iter().copied().filter(|&known| known <= wanted).max() else {
+        let Some(architecture) = architectures
+            .iter()
+            .copied()
+            .filter(|&known| known <= wanted)
+            .max()
+        else {
             let least = architectures.iter().min().copied().unwrap_or(0);
-            return Err(format!("NVRTC {}.{} compiles for compute capability {}.{} and newer", version.0, version.1, least / 10, least % 10));
+            return Err(format!(
+                "NVRTC {}.{} compiles for compute capability {}.{} and newer",
+                version.0,
+                version.1,
+                least / 10,
+                least % 10
+            ));
         };
         if matches!(self.target, Target::Cubin(_)) && architecture == wanted {
-            return Ok(Plan { architecture, cubin: true, fallback: false });
+            return Ok(Plan {
+                architecture,
+                cubin: true,
+                fallback: false,
+            });
         }
         if let Some(driver) = self.driver
             && version > driver
@@ -111,9 +137,20 @@ impl Request {
             ));
         }
         match self.target {
-            Target::Cubin(_) if self.driver.is_none() => Err(format!("NVRTC {}.{} does not know sm_{wanted}", version.0, version.1)),
-            Target::Cubin(_) => Ok(Plan { architecture, cubin: false, fallback: true }),
-            Target::Ptx(_) => Ok(Plan { architecture, cubin: false, fallback: false }),
+            Target::Cubin(_) if self.driver.is_none() => Err(format!(
+                "NVRTC {}.{} does not know sm_{wanted}",
+                version.0, version.1
+            )),
+            Target::Cubin(_) => Ok(Plan {
+                architecture,
+                cubin: false,
+                fallback: true,
+            }),
+            Target::Ptx(_) => Ok(Plan {
+                architecture,
+                cubin: false,
+                fallback: false,
+            }),
         }
     }
 
@@ -121,9 +158,9 @@ impl Request {
     fn wheel(self) -> Result<Wheel, String> {
         let (Target::Ptx(wanted) | Target::Cubin(wanted)) = self.target;
         match self.driver {
-            Some((major, minor)) if major < 12 => {
-                Err(format!("the driver is of CUDA {major}.{minor}; the oldest that Cuprum's compilers serve is 12.0: update the driver"))
-            }
+            Some((major, minor)) if major < 12 => Err(format!(
+                "the driver is of CUDA {major}.{minor}; the oldest that Cuprum's compilers serve is 12.0: update the driver"
+            )),
             Some((12, _)) => Ok(Wheel::Cuda12_9),
             _ if wanted < 75 => Ok(Wheel::Cuda12_9),
             _ => Ok(Wheel::Cuda13_5),
@@ -158,9 +195,16 @@ impl Nvrtc {
     }
 
     fn open_as(path: &Path, origin: Origin) -> Result<Self> {
-        let broken = |why: String| Error::new(ErrorKind::BrokenCompiler, format!("cannot use {} as NVRTC: {why}", path.display()));
+        let broken = |why: String| {
+            Error::new(
+                ErrorKind::BrokenCompiler,
+                format!("cannot use {} as NVRTC: {why}", path.display()),
+            )
+        };
         let path = std::path::absolute(path).map_err(|error| broken(error.to_string()))?;
-        let mut opened = OPENED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut opened = OPENED
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(known) = opened.iter().find(|known| known.0.path == path) {
             return Ok(*known);
         }
@@ -168,9 +212,18 @@ impl Nvrtc {
         let builtins = search::builtins_beside(&path);
         let api = raw::Api::open(&builtins, &path).map_err(broken)?;
         let version = api.version().map_err(|code| broken(api.describe(code)))?;
-        let mut architectures = api.architectures().map_err(|code| broken(api.describe(code)))?;
+        let mut architectures = api
+            .architectures()
+            .map_err(|code| broken(api.describe(code)))?;
         architectures.sort_unstable();
-        let new = Self(Box::leak(Box::new(Opened { api, path, origin, version, architectures, file })));
+        let new = Self(Box::leak(Box::new(Opened {
+            api,
+            path,
+            origin,
+            version,
+            architectures,
+            file,
+        })));
         opened.push(new);
         Ok(new)
     }
@@ -182,7 +235,14 @@ impl Nvrtc {
     /// [`ErrorKind::NoCompiler`] if there is none and fetching is not allowed; the text tells how to get one.
     /// [`ErrorKind::Fetch`] if fetching failed.
     pub fn find() -> Result<Self> {
-        Self::find_for(Request { target: Target::Ptx(80), driver: None }, &Surroundings::from_env()).map(|(nvrtc, _)| nvrtc)
+        Self::find_for(
+            Request {
+                target: Target::Ptx(80),
+                driver: None,
+            },
+            &Surroundings::from_env(),
+        )
+        .map(|(nvrtc, _)| nvrtc)
     }
 
     /// The NVRTC of a pinned wheel, from Cuprum's cache or, with `CUPRUM_FETCH=1`, fetched into it: for tests that compare versions.
@@ -192,13 +252,22 @@ impl Nvrtc {
     /// As [`Nvrtc::find`].
     pub fn of_wheel(wheel: Wheel) -> Result<Self> {
         let surroundings = Surroundings::from_env();
-        if let Some(folder) = surroundings.cache.as_ref().map(|cache| cache.join("nvrtc").join(wheel.folder()))
+        if let Some(folder) = surroundings
+            .cache
+            .as_ref()
+            .map(|cache| cache.join("nvrtc").join(wheel.folder()))
             && let Some(path) = search::named(&folder)
         {
             return Self::open_as(&path, Origin::Cache);
         }
         if !surroundings.fetch {
-            return Err(Error::new(ErrorKind::NoCompiler, how_to_get(wheel, &format!("{} is not in Cuprum's cache", wheel.requirement()))));
+            return Err(Error::new(
+                ErrorKind::NoCompiler,
+                how_to_get(
+                    wheel,
+                    &format!("{} is not in Cuprum's cache", wheel.requirement()),
+                ),
+            ));
         }
         Self::fetch(wheel, &surroundings)
     }
@@ -206,28 +275,50 @@ impl Nvrtc {
     fn fetch(wheel: Wheel, surroundings: &Surroundings) -> Result<Self> {
         let folder = fetch::fetch(wheel, surroundings)?;
         let path = search::named(&folder).ok_or_else(|| {
-            Error::new(ErrorKind::Fetch, format!("the wheel {} holds no NVRTC library: {}", wheel.requirement(), folder.display()))
+            Error::new(
+                ErrorKind::Fetch,
+                format!(
+                    "the wheel {} holds no NVRTC library: {}",
+                    wheel.requirement(),
+                    folder.display()
+                ),
+            )
         })?;
         Self::open_as(&path, Origin::Cache)
     }
 
     /// The compiler for a request and how it serves it.
     pub(crate) fn find_for(request: Request, surroundings: &Surroundings) -> Result<(Self, Plan)> {
-        let wheel = request.wheel().map_err(|text| Error::new(ErrorKind::NoCompiler, text))?;
+        let wheel = request
+            .wheel()
+            .map_err(|text| Error::new(ErrorKind::NoCompiler, text))?;
         if let Some(path) = &surroundings.named {
             let library = search::named(path).ok_or_else(|| {
-                Error::new(ErrorKind::BrokenCompiler, format!("CUPRUM_NVRTC is {}, where there is no NVRTC library", path.display()))
+                Error::new(
+                    ErrorKind::BrokenCompiler,
+                    format!(
+                        "CUPRUM_NVRTC is {}, where there is no NVRTC library",
+                        path.display()
+                    ),
+                )
             })?;
             let nvrtc = Self::open_as(&library, Origin::Named)?;
             let plan = nvrtc.plan(request).map_err(|why| {
-                Error::new(ErrorKind::NoCompiler, format!("CUPRUM_NVRTC names {}, which cannot serve {request}: {why}", library.display()))
+                Error::new(
+                    ErrorKind::NoCompiler,
+                    format!(
+                        "CUPRUM_NVRTC names {}, which cannot serve {request}: {why}",
+                        library.display()
+                    ),
+                )
             })?;
             return Ok((nvrtc, plan));
         }
         let mut fallback = None;
         let mut refused = String::new();
         for candidate in search::candidates(surroundings) {
-            let tried = Self::open_as(&candidate.path, candidate.origin).map_err(|error| error.to_string());
+            let tried =
+                Self::open_as(&candidate.path, candidate.origin).map_err(|error| error.to_string());
             match tried.and_then(|nvrtc| Ok((nvrtc, nvrtc.plan(request)?))) {
                 Ok((nvrtc, plan)) if !plan.fallback => return Ok((nvrtc, plan)),
                 Ok(found) => fallback = fallback.or(Some(found)),
@@ -240,11 +331,20 @@ impl Nvrtc {
             return Ok(found);
         }
         if !surroundings.fetch {
-            let problem = format!("no NVRTC, NVIDIA's run-time compiler, was found for {request}{refused}");
-            return Err(Error::new(ErrorKind::NoCompiler, how_to_get(wheel, &problem)));
+            let problem =
+                format!("no NVRTC, NVIDIA's run-time compiler, was found for {request}{refused}");
+            return Err(Error::new(
+                ErrorKind::NoCompiler,
+                how_to_get(wheel, &problem),
+            ));
         }
         let nvrtc = Self::fetch(wheel, surroundings)?;
-        let plan = nvrtc.plan(request).map_err(|why| Error::new(ErrorKind::NoCompiler, format!("nothing can compile for {request}: {why}")))?;
+        let plan = nvrtc.plan(request).map_err(|why| {
+            Error::new(
+                ErrorKind::NoCompiler,
+                format!("nothing can compile for {request}: {why}"),
+            )
+        })?;
         Ok((nvrtc, plan))
     }
 
@@ -288,26 +388,41 @@ impl Nvrtc {
 
     /// The directories with CUDA's headers that belong to this compiler: beside it in a toolkit or in the wheels' shared folder.
     pub(crate) fn header_dirs_beside(self) -> Vec<PathBuf> {
-        let Some(root) = self.0.path.parent().and_then(Path::parent) else { return Vec::new() };
+        let Some(root) = self.0.path.parent().and_then(Path::parent) else {
+            return Vec::new();
+        };
         // CUDA 12's wheels have a folder each: nvidia/cuda_nvrtc/lib beside nvidia/cuda_runtime/include and nvidia/cuda_cccl/include.
         let siblings = root
             .parent()
             .filter(|nvidia| nvidia.ends_with("nvidia"))
             .into_iter()
-            .flat_map(|nvidia| ["cuda_runtime", "cuda_cccl", "curand", "cuda_nvcc"].map(|package| nvidia.join(package).join("include")));
+            .flat_map(|nvidia| {
+                ["cuda_runtime", "cuda_cccl", "curand", "cuda_nvcc"]
+                    .map(|package| nvidia.join(package).join("include"))
+            });
         let own = ["include", "include/cccl"].map(|below| root.join(below));
         // A toolkit's lib64 may be targets/x86_64-linux/lib, whose includes lie beside it, or the root's.
-        let above = root.parent().and_then(Path::parent).map(|toolkit| toolkit.join("include"));
-        own.into_iter().chain(siblings).chain(above).filter(|dir| dir.is_dir()).collect()
+        let above = root
+            .parent()
+            .and_then(Path::parent)
+            .map(|toolkit| toolkit.join("include"));
+        own.into_iter()
+            .chain(siblings)
+            .chain(above)
+            .filter(|dir| dir.is_dir())
+            .collect()
     }
 
     /// The directories with the headers that this NVRTC carries, unpacked into `cache`; `None` if it carries none.
     pub(crate) fn bundled_header_dirs(self, cache: &Path) -> Option<Result<Vec<PathBuf>>> {
         let (major, minor) = self.0.version;
         // The file's size tells builds of one version apart.
-        let dir = cache.join("headers").join(format!("nvrtc-{major}.{minor}-{}", self.0.file.len));
+        let dir = cache
+            .join("headers")
+            .join(format!("nvrtc-{major}.{minor}-{}", self.0.file.len));
         let installed = (|| {
-            std::fs::create_dir_all(&dir).map_err(|error| Error::io("create the directory", &dir, error))?;
+            std::fs::create_dir_all(&dir)
+                .map_err(|error| Error::io("create the directory", &dir, error))?;
             let text = crate::files::to_c_string(&dir)?;
             Ok::<CString, Error>(text)
         })();
@@ -318,7 +433,13 @@ impl Nvrtc {
         let result = self.0.api.install_headers(&text)?;
         Some(match result {
             Ok(()) => Ok(vec![dir.clone(), dir.join("cccl")]),
-            Err(why) => Err(Error::new(ErrorKind::Compiler, format!("{self} could not unpack its headers to {}: {why}", dir.display()))),
+            Err(why) => Err(Error::new(
+                ErrorKind::Compiler,
+                format!(
+                    "{self} could not unpack its headers to {}: {why}",
+                    dir.display()
+                ),
+            )),
         })
     }
 }
@@ -348,24 +469,53 @@ mod tests {
 
     #[test]
     fn a_gpu_gets_a_cubin_also_from_a_newer_minor_version() {
-        let expected = Plan { architecture: 90, cubin: true, fallback: false };
+        let expected = Plan {
+            architecture: 90,
+            cubin: true,
+            fallback: false,
+        };
         assert_eq!(plan(Target::Cubin(90), Some((13, 0))), Ok(expected));
         assert_eq!(plan(Target::Cubin(90), None), Ok(expected));
-        assert!(plan(Target::Cubin(90), Some((12, 9))).is_err(), "another major version");
+        assert!(
+            plan(Target::Cubin(90), Some((12, 9))).is_err(),
+            "another major version"
+        );
     }
 
     #[test]
     fn a_gpu_newer_than_the_compiler_gets_ptx_if_the_driver_reads_it() {
-        assert_eq!(plan(Target::Cubin(130), Some((13, 6))), Ok(Plan { architecture: 121, cubin: false, fallback: true }));
-        assert!(plan(Target::Cubin(130), Some((13, 4))).is_err(), "the driver is older than the PTX");
-        assert!(plan(Target::Cubin(130), None).is_err(), "no driver is there to translate");
+        assert_eq!(
+            plan(Target::Cubin(130), Some((13, 6))),
+            Ok(Plan {
+                architecture: 121,
+                cubin: false,
+                fallback: true
+            })
+        );
+        assert!(
+            plan(Target::Cubin(130), Some((13, 4))).is_err(),
+            "the driver is older than the PTX"
+        );
+        assert!(
+            plan(Target::Cubin(130), None).is_err(),
+            "no driver is there to translate"
+        );
     }
 
     #[test]
     fn software_devices_get_ptx_of_their_or_the_next_lower_architecture() {
-        assert_eq!(plan(Target::Ptx(80), None).map(|plan| plan.architecture_name()), Ok("compute_80".into()));
-        assert_eq!(plan(Target::Ptx(95), None).map(|plan| plan.architecture_name()), Ok("compute_90".into()));
-        assert_eq!(plan(Target::Ptx(70), None), Err("NVRTC 13.5 compiles for compute capability 7.5 and newer".into()));
+        assert_eq!(
+            plan(Target::Ptx(80), None).map(|plan| plan.architecture_name()),
+            Ok("compute_80".into())
+        );
+        assert_eq!(
+            plan(Target::Ptx(95), None).map(|plan| plan.architecture_name()),
+            Ok("compute_90".into())
+        );
+        assert_eq!(
+            plan(Target::Ptx(70), None),
+            Err("NVRTC 13.5 compiles for compute capability 7.5 and newer".into())
+        );
     }
 
     #[test]
@@ -390,7 +540,10 @@ mod tests {
             cache: Some(empty.path().to_owned()),
             fetch: false,
         };
-        let request = Request { target: Target::Cubin(90), driver: Some((12, 4)) };
+        let request = Request {
+            target: Target::Cubin(90),
+            driver: Some((12, 4)),
+        };
         let error = Nvrtc::find_for(request, &surroundings).expect_err("there is none");
         assert_eq!(error.kind(), ErrorKind::NoCompiler);
         insta::assert_snapshot!(error, @r"
@@ -407,8 +560,14 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let file = dir.path().join("libnvrtc.so.13");
         std::fs::write(&file, b"no library").expect("write");
-        let surroundings = |named: &Path| Surroundings { named: Some(named.to_owned()), ..Surroundings::from_env() };
-        let request = Request { target: Target::Ptx(80), driver: None };
+        let surroundings = |named: &Path| Surroundings {
+            named: Some(named.to_owned()),
+            ..Surroundings::from_env()
+        };
+        let request = Request {
+            target: Target::Ptx(80),
+            driver: None,
+        };
         for named in [file.as_path(), dir.path(), Path::new("/nonexistent")] {
             let error = Nvrtc::find_for(request, &surroundings(named)).expect_err("no library");
             assert_eq!(error.kind(), ErrorKind::BrokenCompiler, "{error}");

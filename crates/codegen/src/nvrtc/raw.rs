@@ -18,7 +18,11 @@ impl Code {
     pub(crate) const BUILTIN_OPERATION_FAILURE: Self = Self(7);
 
     pub(crate) fn check(self) -> Result<(), Self> {
-        if self == Self::SUCCESS { Ok(()) } else { Err(self) }
+        if self == Self::SUCCESS {
+            Ok(())
+        } else {
+            Err(self)
+        }
     }
 }
 
@@ -125,7 +129,9 @@ impl Api {
             return format!("NVRTC result {}", code.0);
         }
         // SAFETY: not null, and a constant string that ends in a zero byte (see above).
-        unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+        unsafe { CStr::from_ptr(text) }
+            .to_string_lossy()
+            .into_owned()
     }
 
     /// Unpacks the CUDA headers that this NVRTC carries to `directory`, unless they lie there already. `None` if it carries none.
@@ -140,7 +146,9 @@ impl Api {
                 return self.describe(code);
             }
             // SAFETY: NVRTC set it to a string that lasts until this thread's next call.
-            unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+            unsafe { CStr::from_ptr(text) }
+                .to_string_lossy()
+                .into_owned()
         }))
     }
 }
@@ -160,14 +168,26 @@ impl std::fmt::Debug for Program<'_> {
 
 impl<'a> Program<'a> {
     /// `nvrtcCreateProgram`. Each header is its include name and its text.
-    pub(crate) fn new(api: &'a Api, source: &CStr, name: &CStr, headers: &[(CString, CString)]) -> Result<Self, Code> {
+    pub(crate) fn new(
+        api: &'a Api,
+        source: &CStr,
+        name: &CStr,
+        headers: &[(CString, CString)],
+    ) -> Result<Self, Code> {
         let names: Vec<*const c_char> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
         let texts: Vec<*const c_char> = headers.iter().map(|(_, text)| text.as_ptr()).collect();
         let count = c_int::try_from(headers.len()).expect("fewer than 2^31 headers");
         let mut handle = ptr::null_mut();
         // SAFETY: all strings end in a zero byte and outlive the call, which copies them; both arrays have `count` elements.
         unsafe {
-            (api.nvrtcCreateProgram)(&raw mut handle, source.as_ptr(), name.as_ptr(), count, texts.as_ptr(), names.as_ptr())
+            (api.nvrtcCreateProgram)(
+                &raw mut handle,
+                source.as_ptr(),
+                name.as_ptr(),
+                count,
+                texts.as_ptr(),
+                names.as_ptr(),
+            )
         }
         .check()?;
         Ok(Self { api, handle })
@@ -189,7 +209,9 @@ impl<'a> Program<'a> {
 
     /// The messages of the compilation.
     pub(crate) fn log(&self) -> String {
-        let bytes = self.read(self.api.nvrtcGetProgramLogSize, self.api.nvrtcGetProgramLog).unwrap_or_default();
+        let bytes = self
+            .read(self.api.nvrtcGetProgramLogSize, self.api.nvrtcGetProgramLog)
+            .unwrap_or_default();
         String::from_utf8_lossy(until_zero(&bytes)).into_owned()
     }
 
@@ -208,9 +230,12 @@ impl<'a> Program<'a> {
     pub(crate) fn lowered_name(&self, expression: &CStr) -> Result<String, Code> {
         let mut name = ptr::null();
         // SAFETY: the handle is live, the string ends in a zero byte, the pointer is to a live pointer.
-        unsafe { (self.api.nvrtcGetLoweredName)(self.handle, expression.as_ptr(), &raw mut name) }.check()?;
+        unsafe { (self.api.nvrtcGetLoweredName)(self.handle, expression.as_ptr(), &raw mut name) }
+            .check()?;
         // SAFETY: after success it is a string owned by the program, which outlives this line.
-        Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+        Ok(unsafe { CStr::from_ptr(name) }
+            .to_string_lossy()
+            .into_owned())
     }
 
     fn read(
@@ -253,7 +278,10 @@ pub(crate) fn path_on_loaders_path(name: &str) -> Option<std::path::PathBuf> {
         let slash = line.iter().position(|&byte| byte == b'/')?;
         let path = std::path::PathBuf::from(std::ffi::OsString::from_vec(line[slash..].to_vec()));
         // The file may carry more digits than the name asked for.
-        path.file_name()?.to_str()?.starts_with(name).then_some(path)
+        path.file_name()?
+            .to_str()?
+            .starts_with(name)
+            .then_some(path)
     })
 }
 

@@ -38,10 +38,17 @@ impl Surroundings {
         };
         Self {
             named: variable("CUPRUM_NVRTC").map(PathBuf::from),
-            loader_dirs: variable(loader_variable).map(|value| std::env::split_paths(&value).collect()).unwrap_or_default(),
+            loader_dirs: variable(loader_variable)
+                .map(|value| std::env::split_paths(&value).collect())
+                .unwrap_or_default(),
             ask_loader: true,
-            toolkits: ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(variable).map(PathBuf::from).collect(),
-            python: variable("CUPRUM_PYTHON").unwrap_or_else(|| if cfg!(windows) { "python" } else { "python3" }.into()),
+            toolkits: ["CUDA_HOME", "CUDA_PATH"]
+                .into_iter()
+                .filter_map(variable)
+                .map(PathBuf::from)
+                .collect(),
+            python: variable("CUPRUM_PYTHON")
+                .unwrap_or_else(|| if cfg!(windows) { "python" } else { "python3" }.into()),
             cache: crate::cache::directory(),
             fetch: fetch_allowed(std::env::var_os("CUPRUM_FETCH")),
         }
@@ -79,23 +86,36 @@ pub(crate) struct Candidate {
 /// The candidates, best first; each place is looked at only when the iterator gets there, because the later ones cost a process.
 pub(crate) fn candidates(surroundings: &Surroundings) -> impl Iterator<Item = Candidate> + '_ {
     let stage = |origin: Origin, dirs: Vec<PathBuf>| {
-        dirs.into_iter().flat_map(|dir| libraries_in(&dir)).map(move |path| Candidate { path, origin })
+        dirs.into_iter()
+            .flat_map(|dir| libraries_in(&dir))
+            .map(move |path| Candidate { path, origin })
     };
     let loader = surroundings.loader_dirs.clone();
-    let toolkits = surroundings.toolkits.iter().flat_map(|root| library_dirs(root)).collect();
+    let toolkits = surroundings
+        .toolkits
+        .iter()
+        .flat_map(|root| library_dirs(root))
+        .collect();
     stage(Origin::Loader, loader)
         .chain(std::iter::once_with(|| ask_loader(surroundings)).flatten())
         .chain(stage(Origin::Toolkit, toolkits))
         .chain(
             std::iter::once_with(move || {
-                let dirs = python_paths(&surroundings.python).iter().flat_map(|path| wheel_dirs(&path.join("nvidia"))).collect();
+                let dirs = python_paths(&surroundings.python)
+                    .iter()
+                    .flat_map(|path| wheel_dirs(&path.join("nvidia")))
+                    .collect();
                 stage(Origin::Python, dirs)
             })
             .flatten(),
         )
         .chain(
             std::iter::once_with(move || {
-                let dirs = surroundings.cache.iter().flat_map(|cache| fetched_dirs(&cache.join("nvrtc"))).collect();
+                let dirs = surroundings
+                    .cache
+                    .iter()
+                    .flat_map(|cache| fetched_dirs(&cache.join("nvrtc")))
+                    .collect();
                 stage(Origin::Cache, dirs)
             })
             .flatten(),
@@ -107,7 +127,10 @@ pub(crate) fn named(path: &Path) -> Option<PathBuf> {
     if path.is_file() {
         return Some(path.to_owned());
     }
-    let below = library_dirs(path).into_iter().chain(wheel_dirs(&path.join("nvidia"))).chain(wheel_dirs(path));
+    let below = library_dirs(path)
+        .into_iter()
+        .chain(wheel_dirs(&path.join("nvidia")))
+        .chain(wheel_dirs(path));
     below.flat_map(|dir| libraries_in(&dir)).next()
 }
 
@@ -116,11 +139,21 @@ fn library_dirs(root: &Path) -> Vec<PathBuf> {
     let below: &[&str] = if cfg!(windows) {
         &["", "bin/x64", "bin"]
     } else if cfg!(target_arch = "aarch64") {
-        &["", "lib64", "lib", "targets/aarch64-linux/lib", "targets/sbsa-linux/lib"]
+        &[
+            "",
+            "lib64",
+            "lib",
+            "targets/aarch64-linux/lib",
+            "targets/sbsa-linux/lib",
+        ]
     } else {
         &["", "lib64", "lib", "targets/x86_64-linux/lib"]
     };
-    below.iter().map(|below| root.join(below)).filter(|dir| dir.is_dir()).collect()
+    below
+        .iter()
+        .map(|below| root.join(below))
+        .filter(|dir| dir.is_dir())
+        .collect()
 }
 
 /// The library directories of the wheels in a folder `nvidia`: `cu13/lib`, `cuda_nvrtc/lib`; newest CUDA first.
@@ -129,12 +162,20 @@ fn wheel_dirs(nvidia: &Path) -> Vec<PathBuf> {
     // "cuda_nvrtc" (CUDA 12) sorts after "cu13" and "cu14".
     packages.sort_by(|a, b| {
         let rank = |path: &PathBuf| {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            name.strip_prefix("cu").and_then(|rest| rest.parse::<u32>().ok()).unwrap_or(0)
+            let name = path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default();
+            name.strip_prefix("cu")
+                .and_then(|rest| rest.parse::<u32>().ok())
+                .unwrap_or(0)
         };
         rank(b).cmp(&rank(a)).then_with(|| a.cmp(b))
     });
-    packages.into_iter().flat_map(|package| library_dirs(&package)).collect()
+    packages
+        .into_iter()
+        .flat_map(|package| library_dirs(&package))
+        .collect()
 }
 
 /// The library directories of what Cuprum fetched, newest first.
@@ -142,13 +183,23 @@ fn fetched_dirs(root: &Path) -> Vec<PathBuf> {
     let mut folders = subdirectories(root);
     folders.retain(|folder| {
         // A machine's home may be shared with machines of another kind.
-        folder.to_string_lossy().ends_with(&format!("-{}-{}", std::env::consts::OS, std::env::consts::ARCH))
+        folder.to_string_lossy().ends_with(&format!(
+            "-{}-{}",
+            std::env::consts::OS,
+            std::env::consts::ARCH
+        ))
     });
     let version = |path: &PathBuf| {
-        super::Wheel::ALL.iter().find(|wheel| path.ends_with(wheel.folder())).map(|wheel| wheel.version())
+        super::Wheel::ALL
+            .iter()
+            .find(|wheel| path.ends_with(wheel.folder()))
+            .map(|wheel| wheel.version())
     };
     folders.sort_by_key(|folder| std::cmp::Reverse(version(folder)));
-    folders.into_iter().flat_map(|folder| wheel_dirs(&folder.join("nvidia"))).collect()
+    folders
+        .into_iter()
+        .flat_map(|folder| wheel_dirs(&folder.join("nvidia")))
+        .collect()
 }
 
 fn subdirectories(path: &Path) -> Vec<PathBuf> {
@@ -201,8 +252,13 @@ fn version_of_file(name: &str) -> Option<(u32, u32)> {
 
 /// The builtins that belong to a library: those beside it of the same major version.
 pub(crate) fn builtins_beside(library: &Path) -> Vec<PathBuf> {
-    let Some(dir) = library.parent() else { return Vec::new() };
-    let name = library.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let Some(dir) = library.parent() else {
+        return Vec::new();
+    };
+    let name = library
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let major = version_of_file(&name).map(|(major, _)| major);
     let mut found: Vec<PathBuf> = std::fs::read_dir(dir)
         .into_iter()
@@ -216,7 +272,8 @@ pub(crate) fn builtins_beside(library: &Path) -> Vec<PathBuf> {
                     .and_then(|rest| rest.strip_suffix(".dll"))
                     .map(|digits| digits[..digits.len().saturating_sub(1)].to_owned()),
             };
-            rest.and_then(|rest| rest.parse::<u32>().ok()).is_some_and(|found| major.is_none_or(|major| major == found))
+            rest.and_then(|rest| rest.parse::<u32>().ok())
+                .is_some_and(|found| major.is_none_or(|major| major == found))
         })
         .map(|name| dir.join(name))
         .collect();
@@ -232,24 +289,36 @@ fn ask_loader(surroundings: &Surroundings) -> Vec<Candidate> {
     ["libnvrtc.so.13", "libnvrtc.so.12"]
         .into_iter()
         .filter_map(raw::path_on_loaders_path)
-        .map(|path| Candidate { path, origin: Origin::Loader })
+        .map(|path| Candidate {
+            path,
+            origin: Origin::Loader,
+        })
         .collect()
 }
 
 /// The directories in which this Python looks for packages. Asked once a process, because it starts one.
 fn python_paths(python: &OsString) -> &'static [PathBuf] {
     static ASKED: OnceLock<std::sync::Mutex<Vec<(OsString, &'static [PathBuf])>>> = OnceLock::new();
-    let mut asked = ASKED.get_or_init(Default::default).lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut asked = ASKED
+        .get_or_init(Default::default)
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some((_, paths)) = asked.iter().find(|(known, _)| known == python) {
         return paths;
     }
     // sys.path holds the site-packages of the interpreter and of the user, and PYTHONPATH with its targets of `pip install --target`.
     let program = "import sys; sys.stdout.buffer.write('\\n'.join(p for p in sys.path if p).encode('utf-8', 'surrogateescape'))";
-    let output = Command::new(python).args(["-c", program]).stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let output = Command::new(python)
+        .args(["-c", program])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
     let paths: Vec<PathBuf> = match output {
-        Ok(output) if output.status.success() => {
-            String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from).filter(|path| path.is_dir()).collect()
-        }
+        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .map(PathBuf::from)
+            .filter(|path| path.is_dir())
+            .collect(),
         _ => Vec::new(),
     };
     let paths: &'static [PathBuf] = Box::leak(paths.into_boxed_slice());
@@ -266,7 +335,14 @@ mod tests {
         assert_eq!(version_of_file("libnvrtc.so.13"), Some((13, 0)));
         assert_eq!(version_of_file("libnvrtc.so.12.9.86"), Some((12, 9)));
         assert_eq!(version_of_file("nvrtc64_130_0.dll"), Some((13, 0)));
-        for other in ["libnvrtc.so", "libnvrtc.alt.so.13", "libnvrtc-builtins.so.13.0", "libnvrtc_static.a", "libnvrtc.so.x", "nvrtc64_130_0.alt.dll"] {
+        for other in [
+            "libnvrtc.so",
+            "libnvrtc.alt.so.13",
+            "libnvrtc-builtins.so.13.0",
+            "libnvrtc_static.a",
+            "libnvrtc.so.x",
+            "nvrtc64_130_0.alt.dll",
+        ] {
             assert_eq!(version_of_file(other), None, "{other}");
         }
     }
@@ -291,13 +367,24 @@ mod tests {
         let at = |below: &str| root.path().join(below);
         touch(&at("loader/libnvrtc.so.12"));
         touch(&at("toolkit/lib64/libnvrtc.so.13"));
-        let cached = format!("cache/nvrtc/{}/nvidia/cu13/lib/libnvrtc.so.13", super::super::Wheel::Cuda13_0.folder());
-        let newer = format!("cache/nvrtc/{}/nvidia/cu13/lib/libnvrtc.so.13", super::super::Wheel::Cuda13_5.folder());
-        let old = format!("cache/nvrtc/{}/nvidia/cuda_nvrtc/lib/libnvrtc.so.12", super::super::Wheel::Cuda12_9.folder());
+        let cached = format!(
+            "cache/nvrtc/{}/nvidia/cu13/lib/libnvrtc.so.13",
+            super::super::Wheel::Cuda13_0.folder()
+        );
+        let newer = format!(
+            "cache/nvrtc/{}/nvidia/cu13/lib/libnvrtc.so.13",
+            super::super::Wheel::Cuda13_5.folder()
+        );
+        let old = format!(
+            "cache/nvrtc/{}/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+            super::super::Wheel::Cuda12_9.folder()
+        );
         touch(&at(&cached));
         touch(&at(&newer));
         touch(&at(&old));
-        touch(&at("cache/nvrtc/nvidia-cuda-nvrtc-13.5.37-plan9-x86_64/nvidia/cu13/lib/libnvrtc.so.13"));
+        touch(&at(
+            "cache/nvrtc/nvidia-cuda-nvrtc-13.5.37-plan9-x86_64/nvidia/cu13/lib/libnvrtc.so.13",
+        ));
         let surroundings = Surroundings {
             named: None,
             loader_dirs: vec![at("loader")],
@@ -315,14 +402,22 @@ mod tests {
             (Origin::Cache, at(&cached)),
             (Origin::Cache, at(&old)),
         ];
-        assert_eq!(found, expected.map(|(origin, path)| Candidate { path, origin }));
+        assert_eq!(
+            found,
+            expected.map(|(origin, path)| Candidate { path, origin })
+        );
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn builtins_of_the_same_major_are_found() {
         let root = tempfile::tempdir().expect("a directory");
-        for name in ["libnvrtc.so.13", "libnvrtc-builtins.so.13.5", "libnvrtc-builtins.so.12.9", "libnvrtc-builtins.alt.so.13.5"] {
+        for name in [
+            "libnvrtc.so.13",
+            "libnvrtc-builtins.so.13.5",
+            "libnvrtc-builtins.so.12.9",
+            "libnvrtc-builtins.alt.so.13.5",
+        ] {
             touch(&root.path().join(name));
         }
         let found = builtins_beside(&root.path().join("libnvrtc.so.13"));
@@ -336,8 +431,13 @@ mod tests {
         let library = root.path().join("site/nvidia/cu13/lib/libnvrtc.so.13");
         touch(&library);
         let python = root.path().join("python");
-        std::fs::write(&python, format!("#!/bin/sh\necho '{}'\n", root.path().join("site").display())).expect("write");
-        std::fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("chmod");
+        std::fs::write(
+            &python,
+            format!("#!/bin/sh\necho '{}'\n", root.path().join("site").display()),
+        )
+        .expect("write");
+        std::fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .expect("chmod");
         let surroundings = Surroundings {
             named: None,
             loader_dirs: Vec::new(),
@@ -348,6 +448,12 @@ mod tests {
             fetch: false,
         };
         let found: Vec<Candidate> = candidates(&surroundings).collect();
-        assert_eq!(found, [Candidate { path: library, origin: Origin::Python }]);
+        assert_eq!(
+            found,
+            [Candidate {
+                path: library,
+                origin: Origin::Python
+            }]
+        );
     }
 }
