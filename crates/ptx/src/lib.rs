@@ -12,6 +12,7 @@ mod span;
 mod spelled;
 mod syntax;
 mod types;
+mod version;
 
 pub use ast::*;
 pub use decode::{

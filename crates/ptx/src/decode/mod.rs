@@ -3,6 +3,7 @@
 mod modifiers;
 mod opcode;
 mod table;
+mod words;
 
 use smallvec::SmallVec;
 
@@ -10,12 +11,13 @@ use crate::ast::{Ident, Instruction, Span};
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::{ScalarType, Space};
 
-pub use modifiers::{
-    Action, AtomOp, BoolOp, Bounds, CacheLevel, CacheOp, Compare, Component, Direction, Flags,
-    Fragment, Geometry, Layout, MatrixCount, MatrixShape, Mipmap, Modifiers, Ordering, Part,
-    PrmtMode, Query, Rounding, Scope, ShflMode, SurfaceFormat, TestpMode, VoteMode,
-};
+pub use modifiers::{Flags, Modifiers};
 pub use opcode::Opcode;
+pub use words::{
+    Action, AtomOp, BoolOp, Bounds, CacheLevel, CacheOp, Compare, Component, Direction, Fragment,
+    Geometry, Layout, MatrixCount, MatrixShape, Mipmap, Ordering, Part, PrmtMode, Query, Rounding,
+    Scope, ShflMode, SurfaceFormat, TestpMode, VoteMode,
+};
 
 use table::{Groups, Row, row};
 
