@@ -88,14 +88,19 @@ pub(crate) extern "C" fn cvt_rn_f16x2_e5m2x2(a: u32) -> u32 {
     from_e5m2(a >> 8) << 16 | from_e5m2(a)
 }
 
+/// Replaces everything below zero, and -0, by +0; keeps NaN.
+fn relu(a: f32) -> f32 {
+    if a <= 0.0 { 0.0 } else { a }
+}
+
 /// `cvt.rn.satfinite.relu.e4m3x2.f32`.
 pub(crate) extern "C" fn cvt_rn_satfinite_relu_e4m3x2_f32(a: f32, b: f32) -> u32 {
-    cvt_rn_satfinite_e4m3x2_f32(if a < 0.0 { 0.0 } else { a }, if b < 0.0 { 0.0 } else { b })
+    cvt_rn_satfinite_e4m3x2_f32(relu(a), relu(b))
 }
 
 /// `cvt.rn.satfinite.relu.e5m2x2.f32`.
 pub(crate) extern "C" fn cvt_rn_satfinite_relu_e5m2x2_f32(a: f32, b: f32) -> u32 {
-    cvt_rn_satfinite_e5m2x2_f32(if a < 0.0 { 0.0 } else { a }, if b < 0.0 { 0.0 } else { b })
+    cvt_rn_satfinite_e5m2x2_f32(relu(a), relu(b))
 }
 
 /// `cvt.rn.relu.f16x2.e4m3x2`.

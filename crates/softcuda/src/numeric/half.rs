@@ -278,14 +278,28 @@ through_f32! {
     max_bf16: cvt_f32_bf16, max_f32, cvt_rn_bf16_f32;
     min_nan_bf16: cvt_f32_bf16, min_nan_f32, cvt_rn_bf16_f32;
     max_nan_bf16: cvt_f32_bf16, max_nan_f32, cvt_rn_bf16_f32;
-    min_xorsign_abs_f16: cvt_f32_f16, min_xorsign_abs_f32, cvt_rn_f16_f32;
-    max_xorsign_abs_f16: cvt_f32_f16, max_xorsign_abs_f32, cvt_rn_f16_f32;
-    min_nan_xorsign_abs_f16: cvt_f32_f16, min_nan_xorsign_abs_f32, cvt_rn_f16_f32;
-    max_nan_xorsign_abs_f16: cvt_f32_f16, max_nan_xorsign_abs_f32, cvt_rn_f16_f32;
-    min_xorsign_abs_bf16: cvt_f32_bf16, min_xorsign_abs_f32, cvt_rn_bf16_f32;
-    max_xorsign_abs_bf16: cvt_f32_bf16, max_xorsign_abs_f32, cvt_rn_bf16_f32;
-    min_nan_xorsign_abs_bf16: cvt_f32_bf16, min_nan_xorsign_abs_f32, cvt_rn_bf16_f32;
-    max_nan_xorsign_abs_bf16: cvt_f32_bf16, max_nan_xorsign_abs_f32, cvt_rn_bf16_f32;
+}
+
+macro_rules! magnitudes {
+    ($($name:ident: $operation:ident;)*) => {$(
+        /// `.xorsign.abs`: compares magnitudes, the result has the exclusive or of the operands' signs.
+        #[inline]
+        pub(crate) extern "C" fn $name(a: u32, b: u32) -> u32 {
+            let magnitude = $operation(a & 0x7fff, b & 0x7fff);
+            if magnitude == NAN { NAN } else { magnitude | (a ^ b) & 0x8000 }
+        }
+    )*};
+}
+
+magnitudes! {
+    min_xorsign_abs_f16: min_f16;
+    max_xorsign_abs_f16: max_f16;
+    min_nan_xorsign_abs_f16: min_nan_f16;
+    max_nan_xorsign_abs_f16: max_nan_f16;
+    min_xorsign_abs_bf16: min_bf16;
+    max_xorsign_abs_bf16: max_bf16;
+    min_nan_xorsign_abs_bf16: min_nan_bf16;
+    max_nan_xorsign_abs_bf16: max_nan_bf16;
 }
 
 macro_rules! pairs {

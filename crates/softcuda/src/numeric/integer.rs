@@ -34,30 +34,23 @@ pub(crate) extern "C" fn rem_s32(a: u32, b: u32) -> u32 {
     }
 }
 
-/// What 64-bit division and remainder by zero give: if the dividend fits 32 unsigned bits, the 32-bit path's all ones, zero-extended
-/// (seen on hardware), else all ones.
-#[inline]
-fn by_zero_64(a: u64) -> u64 {
-    if a >> 32 == 0 { 0xffff_ffff } else { u64::MAX }
-}
-
-/// `div.u64`; by zero see [`by_zero_64`].
+/// `div.u64`; by zero all ones (seen on hardware). Compilers divide operands of 32 bits by `div.u32`, whose all ones they extend by zeros.
 #[inline]
 pub(crate) extern "C" fn div_u64(a: u64, b: u64) -> u64 {
-    a.checked_div(b).unwrap_or_else(|| by_zero_64(a))
+    a.checked_div(b).unwrap_or(u64::MAX)
 }
 
-/// `rem.u64`; by zero see [`by_zero_64`].
+/// `rem.u64`; by zero all ones (seen on hardware). Compilers divide operands of 32 bits by `rem.u32`, whose all ones they extend by zeros.
 #[inline]
 pub(crate) extern "C" fn rem_u64(a: u64, b: u64) -> u64 {
-    a.checked_rem(b).unwrap_or_else(|| by_zero_64(a))
+    a.checked_rem(b).unwrap_or(u64::MAX)
 }
 
-/// `div.s64`; by zero see [`by_zero_64`]; the least value by -1 itself.
+/// `div.s64`; by zero all ones, the least value by -1 itself.
 #[inline]
 pub(crate) extern "C" fn div_s64(a: u64, b: u64) -> u64 {
     if b == 0 {
-        by_zero_64(a)
+        u64::MAX
     } else {
         a.cast_signed()
             .wrapping_div(b.cast_signed())
@@ -65,11 +58,11 @@ pub(crate) extern "C" fn div_s64(a: u64, b: u64) -> u64 {
     }
 }
 
-/// `rem.s64`; by zero see [`by_zero_64`]; the least value by -1 zero.
+/// `rem.s64`; by zero all ones, the least value by -1 zero.
 #[inline]
 pub(crate) extern "C" fn rem_s64(a: u64, b: u64) -> u64 {
     if b == 0 {
-        by_zero_64(a)
+        u64::MAX
     } else {
         a.cast_signed()
             .wrapping_rem(b.cast_signed())

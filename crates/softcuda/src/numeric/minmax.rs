@@ -3,6 +3,19 @@
 //! A NaN operand yields the other operand, two yield the canonical NaN; with `.NaN` one suffices. -0 is less than +0.
 //! `.xorsign.abs` compares magnitudes and gives the result the exclusive or of the operands' signs.
 
+/// A magnitude with the exclusive or of the operands' signs; NaN stays the canonical one.
+macro_rules! signed {
+    ($magnitude:expr, $a:ident, $b:ident, $float:ident, $nan:expr, $sign:expr) => {{
+        let magnitude: $float = $magnitude;
+        let sign = ($a.to_bits() ^ $b.to_bits()) & $sign;
+        $float::from_bits(if magnitude.is_nan() {
+            $nan
+        } else {
+            magnitude.to_bits() | sign
+        })
+    }};
+}
+
 macro_rules! family {
     ($float:ident, $nan:expr, $sign:expr,
      $min:ident, $max:ident, $min_nan:ident, $max_nan:ident, $min_xor:ident, $max_xor:ident, $min_nan_xor:ident, $max_nan_xor:ident) => {
@@ -61,33 +74,25 @@ macro_rules! family {
         /// `min.xorsign.abs`.
         #[inline]
         pub(crate) extern "C" fn $min_xor(a: $float, b: $float) -> $float {
-            $float::from_bits(
-                $min(a.abs(), b.abs()).to_bits() | (a.to_bits() ^ b.to_bits()) & $sign,
-            )
+            signed!($min(a.abs(), b.abs()), a, b, $float, $nan, $sign)
         }
 
         /// `max.xorsign.abs`.
         #[inline]
         pub(crate) extern "C" fn $max_xor(a: $float, b: $float) -> $float {
-            $float::from_bits(
-                $max(a.abs(), b.abs()).to_bits() | (a.to_bits() ^ b.to_bits()) & $sign,
-            )
+            signed!($max(a.abs(), b.abs()), a, b, $float, $nan, $sign)
         }
 
         /// `min.NaN.xorsign.abs`.
         #[inline]
         pub(crate) extern "C" fn $min_nan_xor(a: $float, b: $float) -> $float {
-            $float::from_bits(
-                $min_nan(a.abs(), b.abs()).to_bits() | (a.to_bits() ^ b.to_bits()) & $sign,
-            )
+            signed!($min_nan(a.abs(), b.abs()), a, b, $float, $nan, $sign)
         }
 
         /// `max.NaN.xorsign.abs`.
         #[inline]
         pub(crate) extern "C" fn $max_nan_xor(a: $float, b: $float) -> $float {
-            $float::from_bits(
-                $max_nan(a.abs(), b.abs()).to_bits() | (a.to_bits() ^ b.to_bits()) & $sign,
-            )
+            signed!($max_nan(a.abs(), b.abs()), a, b, $float, $nan, $sign)
         }
     };
 }

@@ -300,12 +300,12 @@ pub(crate) extern "C" fn video_lanes_b32(a: u32, b: u32, c: u32, descriptor: u64
         let computed = descriptor >> (12 + lane) & 1 == 1;
         if flag(9) {
             if computed {
-                // The sum takes the lane as the destination type holds it.
+                // The sum takes the whole result, one bit wider than the lane.
                 let value = operation.apply(operand(0, lane), operand(1, lane), false);
                 let value = if flag(7) {
                     saturate(value, width, flag(4))
                 } else {
-                    extend(value, width, flag(4))
+                    value
                 };
                 result = result.wrapping_add(value as u32);
             }

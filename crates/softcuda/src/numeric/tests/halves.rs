@@ -191,6 +191,14 @@ fn comparisons_and_minmax_of_specials() {
     );
     assert_eq!(min_xorsign_abs_f16(0xc000, 0x3c00), 0xbc00);
     assert_eq!(max_xorsign_abs_f16(0xc000, 0xbc00), 0x4000);
+    // The sign of a NaN counts, as on hardware.
+    assert_eq!(
+        (
+            min_xorsign_abs_f16(0x4a8a, 0xfc01),
+            min_nan_xorsign_abs_f16(0x4a8a, 0xfc01)
+        ),
+        (0xca8a, 0x7fff)
+    );
 }
 
 #[test]

@@ -279,7 +279,10 @@ fn division_as_seen_on_hardware() {
         [div_u32(7, 0), rem_u32(7, 0), div_s32(7, 0), rem_s32(7, 0)],
         [all; 4]
     );
-    assert_eq!([div_s64(7, 0), rem_s64(7, 0)], [0xffff_ffff; 2]);
+    assert_eq!(
+        [div_s64(7, 0), rem_s64(7, 0), div_u64(7, 0), rem_u64(7, 0)],
+        [u64::MAX; 4]
+    );
     assert_eq!((div_s32(1 << 31, all), rem_s32(1 << 31, all)), (1 << 31, 0));
     assert_eq!(
         (div_s64(1 << 63, u64::MAX), rem_s64(1 << 63, u64::MAX)),
@@ -485,6 +488,25 @@ fn video_lanes() {
             0
         ),
         0x01_01_00_00
+    );
+    // Sums take whole lane results: 0x1fe and -0x100 do not fit a byte.
+    assert_eq!(
+        run(
+            lanes(Operation::Add, true, unsigned, false, true),
+            0xff,
+            0xff,
+            1
+        ),
+        0x1ff
+    );
+    assert_eq!(
+        run(
+            lanes(Operation::Sub, true, [true, false, false], false, true),
+            0x00,
+            0xff,
+            1
+        ),
+        0xffff_ff02
     );
     let masked = Lanes {
         mask: 0b0101,
