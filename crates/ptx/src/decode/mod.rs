@@ -2,6 +2,7 @@
 
 mod modifiers;
 mod opcode;
+mod row;
 mod table;
 mod words;
 
@@ -19,7 +20,8 @@ pub use words::{
     Scope, ShflMode, SurfaceFormat, TestpMode, VoteMode,
 };
 
-use table::{Groups, Row, row};
+use row::{Groups, Row};
+use table::row;
 
 /// A decoded instruction; its operands stay in the [`Instruction`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -194,7 +196,8 @@ impl Op {
         {
             *seen |= Groups::LAYOUT;
             let second = m.layouts[0].is_some();
-            m.layouts[usize::from(second)] = Some(layout);
+            // Two of them may be alike, so only a third can contradict.
+            put(&mut m.layouts[usize::from(second)], layout, word)?;
             return Ok(true);
         }
         if row.groups.contains(Groups::ACTION)
