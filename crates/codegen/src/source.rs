@@ -282,9 +282,8 @@ impl Source {
                 .iter()
                 .any(|include| include.quoted)
         };
-        !self.options.is_empty()
-            && !(self.all_include_dirs().len() == self.include_dirs.len()
-                && self.pre_includes().is_empty())
+        self.all_include_dirs().len() != self.include_dirs.len()
+            || !self.pre_includes().is_empty()
             || quoted(&self.text)
             || self.headers.iter().any(|(_, text)| quoted(text))
     }

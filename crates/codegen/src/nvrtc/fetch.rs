@@ -182,7 +182,7 @@ mod tests {
         Surroundings {
             named: None,
             loader_dirs: Vec::new(),
-            ask_loader: false,
+            loader_cache: None,
             toolkits: Vec::new(),
             python: python.into(),
             cache: Some(cache.to_owned()),

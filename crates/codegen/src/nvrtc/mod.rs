@@ -534,7 +534,7 @@ mod tests {
         let surroundings = Surroundings {
             named: None,
             loader_dirs: Vec::new(),
-            ask_loader: false,
+            loader_cache: None,
             toolkits: Vec::new(),
             python: "/nonexistent/python".into(),
             cache: Some(empty.path().to_owned()),

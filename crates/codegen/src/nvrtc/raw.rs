@@ -265,28 +265,3 @@ impl Drop for Program<'_> {
 fn until_zero(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }
-
-/// The path of a library that the loader finds by its bare name, which is then open; `None` if it finds none, or where the system
-/// does not tell the path.
-#[cfg(target_os = "linux")]
-pub(crate) fn path_on_loaders_path(name: &str) -> Option<std::path::PathBuf> {
-    use std::os::unix::ffi::OsStringExt as _;
-
-    open_for_good(Path::new(name)).ok()?;
-    let maps = std::fs::read("/proc/self/maps").ok()?;
-    maps.split(|&byte| byte == b'\n').find_map(|line| {
-        let slash = line.iter().position(|&byte| byte == b'/')?;
-        let path = std::path::PathBuf::from(std::ffi::OsString::from_vec(line[slash..].to_vec()));
-        // The file may carry more digits than the name asked for.
-        path.file_name()?
-            .to_str()?
-            .starts_with(name)
-            .then_some(path)
-    })
-}
-
-/// Elsewhere only the directories of the search variables are looked at.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn path_on_loaders_path(_name: &str) -> Option<std::path::PathBuf> {
-    None
-}

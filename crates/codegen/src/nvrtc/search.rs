@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use super::raw;
-
 /// The environment that decides where to look: read in one place, so that tests can give another.
 #[derive(Debug, Clone)]
 pub(crate) struct Surroundings {
@@ -14,8 +12,8 @@ pub(crate) struct Surroundings {
     pub(crate) named: Option<PathBuf>,
     /// The directories of the loader's search variable.
     pub(crate) loader_dirs: Vec<PathBuf>,
-    /// Whether to ask the loader itself.
-    pub(crate) ask_loader: bool,
+    /// The file in which the loader keeps the libraries of the system's directories.
+    pub(crate) loader_cache: Option<PathBuf>,
     /// `CUDA_HOME` and `CUDA_PATH`.
     pub(crate) toolkits: Vec<PathBuf>,
     /// The Python interpreter, asked for its packages and for pip: `CUPRUM_PYTHON`, or else `python3`.
@@ -41,7 +39,7 @@ impl Surroundings {
             loader_dirs: variable(loader_variable)
                 .map(|value| std::env::split_paths(&value).collect())
                 .unwrap_or_default(),
-            ask_loader: true,
+            loader_cache: cfg!(target_os = "linux").then(|| PathBuf::from("/etc/ld.so.cache")),
             toolkits: ["CUDA_HOME", "CUDA_PATH"]
                 .into_iter()
                 .filter_map(variable)
@@ -281,15 +279,31 @@ pub(crate) fn builtins_beside(library: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What the loader finds by the library's bare name.
+/// What the loader would find by the library's bare name, newest first.
+///
+/// The loader itself is not asked: it would answer any library of that name that this process has open already, such as one that
+/// Cuprum opened from elsewhere. Its cache file (ld.so.cache) lists the paths it knows, as strings that end in a zero byte.
 fn ask_loader(surroundings: &Surroundings) -> Vec<Candidate> {
-    if !surroundings.ask_loader {
+    let Some(cache) = &surroundings.loader_cache else {
         return Vec::new();
-    }
-    ["libnvrtc.so.13", "libnvrtc.so.12"]
+    };
+    let bytes = std::fs::read(cache).unwrap_or_default();
+    let mut found: Vec<((u32, u32), PathBuf)> = bytes
+        .split(|&byte| byte == 0)
+        .filter_map(|text| std::str::from_utf8(text).ok())
+        .filter(|text| text.starts_with('/'))
+        .filter_map(|text| {
+            Some((
+                version_of_file(text.rsplit('/').next()?)?,
+                PathBuf::from(text),
+            ))
+        })
+        .filter(|(_, path)| path.is_file())
+        .collect();
+    found.sort_by(|a, b| b.cmp(a));
+    found
         .into_iter()
-        .filter_map(raw::path_on_loaders_path)
-        .map(|path| Candidate {
+        .map(|(_, path)| Candidate {
             path,
             origin: Origin::Loader,
         })
@@ -366,6 +380,12 @@ mod tests {
         let root = tempfile::tempdir().expect("a directory");
         let at = |below: &str| root.path().join(below);
         touch(&at("loader/libnvrtc.so.12"));
+        touch(&at("system/libnvrtc.so.13"));
+        let listed = format!(
+            "head\0\u{1}libnvrtc.so.13\0{}\0/gone/libnvrtc.so.12\0",
+            at("system/libnvrtc.so.13").display()
+        );
+        std::fs::write(at("ld.so.cache"), listed).expect("write");
         touch(&at("toolkit/lib64/libnvrtc.so.13"));
         let cached = format!(
             "cache/nvrtc/{}/nvidia/cu13/lib/libnvrtc.so.13",
@@ -388,7 +408,7 @@ mod tests {
         let surroundings = Surroundings {
             named: None,
             loader_dirs: vec![at("loader")],
-            ask_loader: false,
+            loader_cache: Some(at("ld.so.cache")),
             toolkits: vec![at("toolkit")],
             python: "/nonexistent/python".into(),
             cache: Some(at("cache")),
@@ -397,6 +417,7 @@ mod tests {
         let found: Vec<Candidate> = candidates(&surroundings).collect();
         let expected = [
             (Origin::Loader, at("loader/libnvrtc.so.12")),
+            (Origin::Loader, at("system/libnvrtc.so.13")),
             (Origin::Toolkit, at("toolkit/lib64/libnvrtc.so.13")),
             (Origin::Cache, at(&newer)),
             (Origin::Cache, at(&cached)),
@@ -441,7 +462,7 @@ mod tests {
         let surroundings = Surroundings {
             named: None,
             loader_dirs: Vec::new(),
-            ask_loader: false,
+            loader_cache: None,
             toolkits: Vec::new(),
             python: python.into(),
             cache: None,
