@@ -70,10 +70,6 @@ impl DType {
     pub(crate) fn is_float(self) -> bool {
         matches!(self, DType::F32 | DType::F64)
     }
-
-    pub(crate) fn is_signed_integer(self) -> bool {
-        matches!(self, DType::I32 | DType::I64)
-    }
 }
 
 impl std::fmt::Display for DType {

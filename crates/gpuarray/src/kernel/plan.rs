@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::element::DType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::shape::{Shape, Strides, broadcast_strides, count, row_major_strides};
+use crate::shape::{Strides, broadcast_strides, count, row_major_strides};
 
 /// An operand as the plan sees it: an output, a view or a leaf.
 #[derive(Clone, Copy, Debug)]
@@ -215,9 +215,148 @@ impl Plan {
             }
         }
     }
+}
 
-    /// The shape of this walk's positions, for messages.
-    pub(crate) fn shape(&self) -> Shape {
-        if self.sizes.is_empty() { Shape::from(self.count) } else { Shape::new(&self.sizes) }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::{Layout, Shape};
+    use crate::s;
+    use proptest::prelude::*;
+
+    fn operand(layout: &Layout) -> Operand<'_> {
+        Operand { dtype: DType::F32, shape: layout.shape(), strides: layout.strides(), address: 4096 + layout.range().start as u64 * 4 }
+    }
+
+    fn plan(layouts: &[&Layout]) -> Plan {
+        let operands: Vec<_> = layouts.iter().map(|layout| operand(layout)).collect();
+        Plan::new(layouts[0].shape(), &operands, 1, |_| false).expect("broadcasts")
+    }
+
+    fn row_major(shape: &[usize]) -> Layout {
+        Layout::row_major(Shape::new(shape)).expect("small")
+    }
+
+    #[test]
+    fn contiguous_operands_walk_by_vectors() {
+        let x = row_major(&[8, 9]);
+        let plan = plan(&[&x, &x, &row_major(&[1])]);
+        assert_eq!(plan.walk.access.as_slice(), [Access::Vector, Access::Vector, Access::Uniform]);
+        assert_eq!((plan.walk.vector, plan.walk.rank, plan.count), (4, 0, 72));
+    }
+
+    #[test]
+    fn transposed_alike_is_linear() {
+        let x = row_major(&[3, 4, 5]).transposed();
+        let plan = plan(&[&x, &x]);
+        assert_eq!((plan.walk.rank, plan.walk.vector), (0, 4));
+    }
+
+    #[test]
+    fn misaligned_operands_are_read_one_by_one() {
+        let whole = row_major(&[100]);
+        let shifted = whole.sliced(&s![1..]).expect("inside");
+        let fresh = row_major(&[99]);
+        assert_eq!(plan(&[&fresh, &shifted]).walk.access.as_slice(), [Access::Vector, Access::Linear]);
+        // A misaligned output is not written by vectors, so nothing is.
+        assert_eq!(plan(&[&shifted, &fresh]).walk.vector, 1);
+    }
+
+    #[test]
+    fn axes_merge_where_all_operands_allow_it() {
+        let x = row_major(&[4, 5, 6]);
+        let bias = row_major(&[6]);
+        let plan = plan(&[&x, &x, &bias]);
+        assert_eq!((plan.sizes.as_slice(), plan.walk.rank), (&[20, 6][..], 2));
+        assert_eq!(plan.walk.access.as_slice(), [Access::Linear, Access::Linear, Access::Strided]);
+        assert_eq!(plan.strides.len(), 1);
+        assert_eq!(plan.strides[0].as_slice(), [0, 1]);
+        assert!(!plan.walk.wide);
+    }
+
+    /// Counts beyond 32 bits, without memory: the linear walk counts in 64 bits, and a strided walk turns to them when it must.
+    #[test]
+    fn huge_counts() {
+        for n in [(1usize << 31) - 1, 1 << 31, (1 << 32) + 1] {
+            let x = row_major(&[n]);
+            let linear = plan(&[&x, &x]);
+            assert_eq!((linear.count, linear.walk.wide), (n, true));
+            let vector = usize::from(linear.walk.vector);
+            let config = crate::kernel::launch::map_config(n, linear.walk.vector).expect("fits a grid");
+            let reach = config.grid.0 as usize * config.block.0 as usize * vector;
+            assert!(reach >= n && reach - n < config.block.0 as usize * vector, "every position once");
+            let reversed = x.sliced(&s![..;-1]).expect("inside");
+            let strided = plan(&[&x, &reversed]);
+            assert_eq!((strided.walk.rank, strided.walk.wide), (1, n > 1 << 31 || n > i32::MAX as usize));
+        }
+        assert!(crate::kernel::launch::map_config(1 << 60, 4).is_err());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        /// Walking a plan visits the same operand elements together as walking the layouts, each output element once.
+        #[test]
+        fn plans_visit_the_same_elements(
+            shape in proptest::collection::vec(1usize..5, 0..4),
+            kinds in proptest::collection::vec((0u8..5, 0usize..4, any::<bool>()), 2..5),
+        ) {
+            let layouts: Vec<Layout> = kinds.iter().enumerate().map(|(at, &(kind, axis, reverse))| {
+                let mut layout = match kind {
+                    // A broadcast axis (never for the output).
+                    0 if at > 0 && !shape.is_empty() => {
+                        let mut part = shape.clone();
+                        part[axis % shape.len()] = 1;
+                        row_major(&part)
+                    }
+                    1 if at > 0 && !shape.is_empty() => row_major(&shape[1..]),
+                    // Every second element of a larger array.
+                    2 if !shape.is_empty() => {
+                        let mut large = shape.clone();
+                        let axis = axis % shape.len();
+                        large[axis] = large[axis] * 2 - 1;
+                        let mut layout = row_major(&large);
+                        layout.slice_axis(axis, 0..large[axis], 2).expect("inside");
+                        layout
+                    }
+                    3 => row_major(&shape.iter().rev().copied().collect::<Vec<_>>()).transposed(),
+                    _ => row_major(&shape),
+                };
+                if reverse && layout.ndim() > 0 {
+                    let axis = axis % layout.ndim();
+                    let length = layout.shape()[axis];
+                    layout.slice_axis(axis, 0..length, -1).expect("inside");
+                }
+                layout
+            }).collect();
+            let plan = plan(&layouts.iter().collect::<Vec<_>>());
+            let mut expected: Vec<Vec<usize>> = Vec::new();
+            let all: Vec<Vec<usize>> = layouts.iter().map(|layout| layout.broadcast_to(&shape).expect("broadcasts").offsets()).collect();
+            for position in 0..all[0].len() {
+                expected.push(all.iter().map(|offsets| offsets[position]).collect());
+            }
+            let mut visited: Vec<Vec<usize>> = (0..plan.count).map(|i| {
+                let mut rest = i;
+                let mut coordinates: Vec<usize> = plan.sizes.iter().rev().map(|&size| { let c = rest % size; rest /= size; c }).collect();
+                coordinates.reverse();
+                let mut strided = plan.strides.iter();
+                plan.walk.access.iter().zip(&layouts).map(|(access, layout)| {
+                    let start = layout.range().start;
+                    match access {
+                        Access::Vector | Access::Linear => start + i,
+                        Access::Uniform => start,
+                        Access::Strided => {
+                            let strides = strided.next().expect("one for each strided operand");
+                            let offset: i64 = coordinates.iter().zip(strides).map(|(&c, &stride)| c as i64 * stride as i64).sum();
+                            start + usize::try_from(base(&plan.sizes, strides) + offset).expect("inside")
+                        }
+                        Access::Output => unreachable!("no operand is the output"),
+                    }
+                }).collect()
+            }).collect();
+            expected.sort();
+            visited.sort();
+            prop_assert_eq!(expected, visited);
+        }
     }
 }
