@@ -331,7 +331,7 @@ impl<T: Float> GpuArray<T> {
     /// # Errors
     /// As [`eval`](crate::Operand::eval).
     pub fn linspace(stream: &Stream, start: T, stop: T, count: usize) -> Result<Self> {
-        Expr::from_leaf(Linspace::new(start, stop, count)).eval_on(stream)
+        Expr::of_leaf(Linspace::new(start, stop, count), []).eval_on(stream)
     }
 }
 

@@ -137,6 +137,11 @@ impl Error {
         Self::new(ErrorKind::DeviceMismatch, message)
     }
 
+    pub(crate) fn too_deep() -> Self {
+        let message = format!("an expression of more than {} operations on end; evaluate parts of it first (`.eval()?`)", crate::expr::MAX_DEPTH);
+        Self::new(ErrorKind::Unsupported, message)
+    }
+
     pub(crate) fn no_device() -> Self {
         let message = "an expression of scalars alone belongs to no device: evaluate it with `eval_on(&stream)`";
         Self::new(ErrorKind::NoDevice, message)

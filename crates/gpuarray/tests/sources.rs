@@ -112,22 +112,25 @@ fn common_subexpressions_are_computed_once() {
 }
 
 #[test]
-fn long_chains_do_not_overflow_the_stack() {
+fn deep_expressions_have_a_limit() {
     let x = array(&[1.0f32; 8], 8);
-    let mut sum = &x + 1.0;
-    for _ in 0..30_000 {
-        sum = sum * &x;
+    let mut product = &x * 1.5;
+    for _ in 0..900 {
+        product = product * &x;
     }
-    assert_eq!(sum.shape().expect("one shape").axes(), [8]);
-    assert!(sum.explain().expect("two operands").source().len() > 100_000);
-    let mut longer = sum.clone();
-    for _ in 0..40_000 {
-        longer = longer + &x;
+    check("900 operations on end", &product);
+    for _ in 0..100_000 {
+        product = product * &x;
     }
-    let error = longer.explain().expect_err("too many values");
+    let error = product.explain().expect_err("too deep");
     assert_eq!(error.kind(), cuprum_gpuarray::ErrorKind::Unsupported);
-    drop(sum);
-    drop(longer);
+    assert_eq!(error.to_string(), "an expression of more than 1000 operations on end; evaluate parts of it first (`.eval()?`)");
+    // A wide one has its own.
+    let mut level: Vec<Expr<'_, f32>> = (0..70_000).map(|v| &x * v as f32).collect();
+    while level.len() > 1 {
+        level = level.chunks(2).map(|pair| if let [a, b] = pair { a + b } else { pair[0].clone() }).collect();
+    }
+    assert_eq!(level[0].explain().expect_err("too many").kind(), cuprum_gpuarray::ErrorKind::Unsupported);
 }
 
 #[test]

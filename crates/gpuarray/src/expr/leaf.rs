@@ -1,13 +1,12 @@
 //! Leaves of expressions that are not arrays: the open end of the expression language.
 
-use std::fmt::{Debug, Write as _};
-use std::ops::Range;
+use std::fmt::Debug;
 
-use cuprum_driver_core::{Args, DeviceView, Stream};
-use smallvec::SmallVec;
+use cuprum_driver_core::{Args, DeviceView};
 
 use crate::element::{DType, Element, Scalar};
 use crate::error::Result;
+use crate::expr::AnyView;
 
 /// A source of values that a fused kernel computes where it needs them: a sequence, random numbers, texture reads.
 ///
@@ -15,7 +14,8 @@ use crate::error::Result;
 /// computes from the position and from arguments. The kernel of an expression is found by structure, so everything that changes the *source*
 /// must be in [`structure`](Self::structure), and what may differ from launch to launch without a new kernel must be an argument.
 ///
-/// Make an expression of a leaf with [`Expr::from_leaf`](crate::Expr::from_leaf).
+/// Make an expression of a leaf with [`Expr::from_leaf`](crate::Expr::from_leaf), together with the device memory that it reads. The leaf
+/// itself borrows nothing: that keeps the borrows of expressions short.
 ///
 /// ```
 /// use cuprum_gpuarray::expr::{Leaf, LeafArgs, LeafSource};
@@ -37,19 +37,21 @@ use crate::error::Result;
 ///         let index = source.index();
 ///         source.value(format!("(double){index} * (double){index}"));
 ///     }
-///     fn arguments<'l>(&'l self, _: &mut LeafArgs<'l>) -> Result<()> {
+///     fn arguments(&self, _: &mut LeafArgs<'_>) -> Result<()> {
 ///         Ok(())
 ///     }
 /// }
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let stream = cuprum_driver_core::Device::by_name("soft:0")?.context()?.default_stream();
-/// let halves = (Expr::from_leaf(Squares(4)) / 2.0).eval_on(&stream)?;
+/// // SAFETY: the source of `Squares` computes its value from the position alone.
+/// let squares = unsafe { Expr::from_leaf(Squares(4), []) };
+/// let halves = (squares / 2.0).eval_on(&stream)?;
 /// assert_eq!(halves.to_vec()?, [0.0, 0.5, 2.0, 4.5]);
 /// # Ok(())
 /// # }
 /// ```
-pub trait Leaf: Debug + Send + Sync {
+pub trait Leaf: Debug + Send + Sync + 'static {
     /// The type of the values.
     type Value: Scalar;
 
@@ -59,19 +61,14 @@ pub trait Leaf: Debug + Send + Sync {
     /// What tells apart leaves of this Rust type that have different [`source`](Self::source). A leaf with one source answers a constant.
     fn structure(&self) -> u64;
 
-    /// Writes the source; called only when a kernel is built. The order of parameters must be that of [`arguments`](Self::arguments).
+    /// Writes the source; called only when a kernel is built.
     fn source(&self, source: &mut LeafSource);
 
-    /// Pushes the arguments; called at each launch.
+    /// Pushes the scalar arguments, in the order in which [`source`](Self::source) declares them; called at each launch.
     ///
     /// # Errors
     /// What the leaf finds wrong with its own arguments; the evaluation answers it.
-    fn arguments<'l>(&'l self, args: &mut LeafArgs<'l>) -> Result<()>;
-
-    /// The stream that an evaluation without a named stream should use, if this leaf holds device memory.
-    fn stream(&self) -> Option<&Stream> {
-        None
-    }
+    fn arguments(&self, args: &mut LeafArgs<'_>) -> Result<()>;
 }
 
 /// A [`Leaf`] without its value type, as nodes hold it.
@@ -81,8 +78,7 @@ pub(crate) trait AnyLeaf: Debug + Send + Sync {
     /// Identifies the Rust type of the leaf and its structure.
     fn structure(&self) -> [u64; 2];
     fn source(&self, source: &mut LeafSource);
-    fn arguments<'l>(&'l self, args: &mut LeafArgs<'l>) -> Result<()>;
-    fn stream(&self) -> Option<&Stream>;
+    fn arguments(&self, args: &mut LeafArgs<'_>) -> Result<()>;
 }
 
 impl<L: Leaf> AnyLeaf for L {
@@ -95,8 +91,7 @@ impl<L: Leaf> AnyLeaf for L {
     }
 
     fn structure(&self) -> [u64; 2] {
-        // The type's name stands for the type: `TypeId` needs `'static`, and leaves may borrow. Two types of one name in one program (two
-        // versions of one crate) are told apart by the address of their source function.
+        // The function that writes the source stands for the type. Types may share one only if its code is the same, and then so is the source.
         let function = L::source as fn(&L, &mut LeafSource);
         [function as usize as u64, Leaf::structure(self)]
     }
@@ -105,46 +100,59 @@ impl<L: Leaf> AnyLeaf for L {
         Leaf::source(self, source);
     }
 
-    fn arguments<'l>(&'l self, args: &mut LeafArgs<'l>) -> Result<()> {
+    fn arguments(&self, args: &mut LeafArgs<'_>) -> Result<()> {
         Leaf::arguments(self, args)
     }
+}
 
-    fn stream(&self) -> Option<&Stream> {
-        Leaf::stream(self)
+/// Memory that a leaf reads: see [`Expr::from_leaf`](crate::Expr::from_leaf).
+#[derive(Clone, Debug)]
+pub struct LeafRead<'a>(pub(crate) AnyView<'a>);
+
+impl<'a, T: Element> From<DeviceView<'a, T>> for LeafRead<'a> {
+    fn from(view: DeviceView<'a, T>) -> Self {
+        Self(T::any_view(view))
     }
 }
 
 /// Collects the source of a [`Leaf`]: parameters, device functions it needs, and the expression of its value.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct LeafSource {
     /// A prefix that no other leaf of the kernel uses.
-    pub(crate) prefix: String,
+    prefix: String,
     pub(crate) items: String,
-    /// C type and name of each parameter.
-    pub(crate) params: Vec<(String, String)>,
+    /// C type and name of each parameter. Pointers come first in the kernel.
+    pointers: Vec<(String, String)>,
+    scalars: Vec<(String, String)>,
     pub(crate) value: String,
 }
 
 impl LeafSource {
+    pub(crate) fn new(prefix: String) -> Self {
+        Self { prefix, items: String::new(), pointers: Vec::new(), scalars: Vec::new(), value: String::new() }
+    }
+
+    /// All parameters, in order.
+    pub(crate) fn params(&self) -> impl Iterator<Item = &(String, String)> {
+        self.pointers.iter().chain(&self.scalars)
+    }
+
     /// The name of the position, an `unsigned long long`: the row-major index in the leaf's own shape.
     pub fn index(&self) -> &'static str {
         "index"
     }
 
-    /// Declares the next kernel parameter and gives its name.
+    /// Declares the next scalar parameter and gives its name.
     pub fn scalar<T: Element>(&mut self) -> String {
-        self.param(T::DTYPE.c_name().to_owned())
+        let name = format!("{}s{}", self.prefix, self.scalars.len());
+        self.scalars.push((format!("const {}", T::DTYPE.c_name()), name.clone()));
+        name
     }
 
-    /// Declares the next kernel parameter, a pointer to elements that the kernel reads, and gives its name.
+    /// Declares the pointer to the next of the memories that the leaf reads, and gives its name. The kernel must only read through it.
     pub fn pointer<T: Element>(&mut self) -> String {
-        self.param(format!("const {}* __restrict__", T::DTYPE.c_name()))
-    }
-
-    fn param(&mut self, c_type: String) -> String {
-        let mut name = String::new();
-        write!(name, "{}p{}", self.prefix, self.params.len()).expect("writing to a string succeeds");
-        self.params.push((c_type, name.clone()));
+        let name = format!("{}p{}", self.prefix, self.pointers.len());
+        self.pointers.push((format!("const {}* __restrict__", T::DTYPE.c_name()), name.clone()));
         name
     }
 
@@ -160,27 +168,19 @@ impl LeafSource {
     }
 }
 
-/// Collects the arguments of a [`Leaf`] at a launch, in the order of its parameters.
+/// Collects the scalar arguments of a [`Leaf`] at a launch, in the order of its parameters.
 pub struct LeafArgs<'l> {
     pub(crate) args: Args<'l>,
-    /// The addresses that leaves read.
-    pub(crate) reads: SmallVec<[Range<u64>; 2]>,
 }
 
-impl<'l> LeafArgs<'l> {
+impl LeafArgs<'_> {
     pub(crate) fn new() -> Self {
-        Self { args: Args::new(), reads: SmallVec::new() }
+        Self { args: Args::new() }
     }
 
     /// The argument of a [`LeafSource::scalar`] parameter.
     pub fn scalar<T: Element>(&mut self, value: T) {
         self.args.scalar(value);
-    }
-
-    /// The argument of a [`LeafSource::pointer`] parameter: the address of the first element. The kernel only reads through it.
-    pub fn view<T: Element>(&mut self, view: DeviceView<'l, T>) {
-        self.reads.push(view.address()..view.address() + view.size_bytes() as u64);
-        self.args.read(view);
     }
 }
 

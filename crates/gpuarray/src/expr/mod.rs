@@ -15,10 +15,10 @@ pub use any_view::Erase;
 pub(crate) use any_view::{AnyView, AnyViewMut};
 pub use function::Operand;
 pub(crate) use leaf::AnyLeaf;
-pub use leaf::{Leaf, LeafArgs, LeafSource};
-pub(crate) use node::{Node, ViewLeaf};
+pub use leaf::{Leaf, LeafArgs, LeafRead, LeafSource};
+pub(crate) use node::{LeafNode, MAX_DEPTH, Node, ViewLeaf};
 pub(crate) use op::{Op, POWER_HELPER};
-pub use sequence::{Linspace, Sequence};
+pub(crate) use sequence::Linspace;
 
 use crate::array::GpuArray;
 use crate::element::{Element, Scalar};
@@ -41,9 +41,10 @@ impl<'a, T: Scalar> Expr<'a, T> {
         Self { node, value: PhantomData }
     }
 
-    /// The expression that is `leaf`.
-    pub fn from_leaf(leaf: impl Leaf<Value = T> + 'a) -> Self {
-        Self::new(Node::Leaf(Arc::new(leaf)))
+    /// The expression that is `leaf`, whose source reads `memory`.
+    pub(crate) fn of_leaf(leaf: impl Leaf<Value = T>, memory: impl IntoIterator<Item = LeafRead<'a>>) -> Self {
+        let reads = memory.into_iter().map(|read| read.0).collect();
+        Self::new(Node::Leaf(Arc::new(LeafNode { leaf: Box::new(leaf), reads })))
     }
 
     /// The expression that is `value` everywhere. Operators take scalars as they are; this is for a function that must return an expression.

@@ -1,9 +1,13 @@
 //! The nodes of an expression: counted, so that sharing a sub-expression costs a reference count and stays visible to the code generator.
+//!
+//! No node has a destructor of its own, and none holds a trait object that borrows: so the compiler knows that dropping an expression does not
+//! look at the arrays it borrows, and a borrow ends with the last *use* of the expression, not at the end of its scope. The price is that
+//! dropping recurses, which the limit of depth keeps small.
 
 use std::sync::Arc;
 
 use crate::element::DType;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::expr::{AnyLeaf, AnyView, Op};
 use crate::shape::{Layout, Shape, broadcast};
 
@@ -11,10 +15,15 @@ use crate::shape::{Layout, Shape, broadcast};
 #[derive(Clone, Debug)]
 pub(crate) enum Node<'a> {
     View(Arc<ViewLeaf<'a>>),
-    Leaf(Arc<dyn AnyLeaf + 'a>),
+    Leaf(Arc<LeafNode<'a>>),
     Scalar(DType, u64),
     Op(Arc<OpNode<'a>>),
+    /// What an operation would have been that is more than [`MAX_DEPTH`] deep: evaluating it is an error.
+    TooDeep(DType),
 }
+
+/// The longest path from an expression to a leaf. Dropping an expression recurses along it, in a thread whose stack may be small.
+pub(crate) const MAX_DEPTH: u16 = 1000;
 
 /// A view of an array, read by an expression.
 #[derive(Debug)]
@@ -24,10 +33,18 @@ pub(crate) struct ViewLeaf<'a> {
     pub(crate) layout: Layout,
 }
 
+/// A leaf of another kind, with the memory that it reads.
+#[derive(Debug)]
+pub(crate) struct LeafNode<'a> {
+    pub(crate) leaf: Box<dyn AnyLeaf>,
+    pub(crate) reads: Vec<AnyView<'a>>,
+}
+
 /// An operation on other nodes.
 #[derive(Debug)]
 pub(crate) struct OpNode<'a> {
     pub(crate) op: Op,
+    depth: u16,
     pub(crate) dtype: DType,
     pub(crate) param: u32,
     pub(crate) args: [Option<Node<'a>>; 3],
@@ -43,14 +60,26 @@ impl ViewLeaf<'_> {
 impl<'a> Node<'a> {
     pub(crate) fn op(op: Op, dtype: DType, param: u32, args: [Option<Node<'a>>; 3]) -> Self {
         debug_assert_eq!(args.iter().flatten().count(), op.arity());
-        Node::Op(Arc::new(OpNode { op, dtype, param, args }))
+        let depth = 1 + args.iter().flatten().map(Node::depth).max().unwrap_or(0);
+        if depth > MAX_DEPTH {
+            return Node::TooDeep(dtype);
+        }
+        Node::Op(Arc::new(OpNode { op, depth, dtype, param, args }))
+    }
+
+    fn depth(&self) -> u16 {
+        match self {
+            Node::View(_) | Node::Leaf(_) | Node::Scalar(..) => 0,
+            Node::Op(node) => node.depth,
+            Node::TooDeep(_) => MAX_DEPTH,
+        }
     }
 
     pub(crate) fn dtype(&self) -> DType {
         match self {
             Node::View(view) => view.data.dtype(),
-            Node::Leaf(leaf) => leaf.dtype(),
-            Node::Scalar(dtype, _) => *dtype,
+            Node::Leaf(node) => node.leaf.dtype(),
+            Node::Scalar(dtype, _) | Node::TooDeep(dtype) => *dtype,
             Node::Op(node) => node.dtype,
         }
     }
@@ -63,8 +92,9 @@ impl<'a> Node<'a> {
         while let Some(node) = todo.pop() {
             match node {
                 Node::View(view) => shape = broadcast(&shape, view.layout.shape())?,
-                Node::Leaf(leaf) => shape = broadcast(&shape, leaf.shape())?,
+                Node::Leaf(leaf) => shape = broadcast(&shape, leaf.leaf.shape())?,
                 Node::Scalar(..) => {}
+                Node::TooDeep(_) => return Err(Error::too_deep()),
                 Node::Op(op) => {
                     if seen.insert(Arc::as_ptr(op).cast::<()>()) {
                         todo.extend(op.args.iter().flatten());
@@ -73,23 +103,5 @@ impl<'a> Node<'a> {
             }
         }
         Ok(shape)
-    }
-}
-
-impl Drop for OpNode<'_> {
-    /// Without recursion: an expression built in a long loop is a chain as deep as the loop is long.
-    fn drop(&mut self) {
-        let is_last_op = |node: &Node<'_>| matches!(node, Node::Op(op) if Arc::strong_count(op) == 1);
-        if !self.args.iter().flatten().any(is_last_op) {
-            return;
-        }
-        let mut todo: Vec<Node<'_>> = self.args.iter_mut().filter_map(Option::take).collect();
-        while let Some(node) = todo.pop() {
-            if let Node::Op(op) = node
-                && let Some(mut op) = Arc::into_inner(op)
-            {
-                todo.extend(op.args.iter_mut().filter_map(Option::take));
-            }
-        }
     }
 }

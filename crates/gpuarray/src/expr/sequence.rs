@@ -6,7 +6,7 @@ use crate::expr::{Expr, Leaf, LeafArgs, LeafSource};
 
 /// The leaf `start + index * step`: see [`Expr::sequence`].
 #[derive(Clone, Copy, Debug)]
-pub struct Sequence<T> {
+pub(crate) struct Sequence<T> {
     start: T,
     step: T,
     length: usize,
@@ -26,7 +26,7 @@ impl<T: Element> Expr<'_, T> {
     /// # }
     /// ```
     pub fn sequence(start: T, step: T, length: usize) -> Self {
-        Expr::from_leaf(Sequence { start, step, length })
+        Expr::of_leaf(Sequence { start, step, length }, [])
     }
 }
 
@@ -53,7 +53,7 @@ impl<T: Element> Leaf for Sequence<T> {
         source.value(value);
     }
 
-    fn arguments<'l>(&'l self, args: &mut LeafArgs<'l>) -> Result<()> {
+    fn arguments(&self, args: &mut LeafArgs<'_>) -> Result<()> {
         args.scalar(self.start);
         args.scalar(self.step);
         Ok(())
@@ -63,7 +63,7 @@ impl<T: Element> Leaf for Sequence<T> {
 
 /// The leaf of `length` values from `start` to `stop`, both included: see [`GpuArray::linspace`](crate::GpuArray::linspace).
 #[derive(Clone, Copy, Debug)]
-pub struct Linspace<T> {
+pub(crate) struct Linspace<T> {
     start: f64,
     step: f64,
     /// The last value, exactly.
@@ -73,7 +73,7 @@ pub struct Linspace<T> {
 
 impl<T: Float> Linspace<T> {
     /// `length` values from `start` to `stop`, both included; just `start` if `length` is 1.
-    pub fn new(start: T, stop: T, length: usize) -> Self {
+    pub(crate) fn new(start: T, stop: T, length: usize) -> Self {
         let step = if length > 1 { (stop.to_f64() - start.to_f64()) / (length - 1) as f64 } else { 0.0 };
         Self { start: start.to_f64(), step, stop: if length > 1 { stop } else { start }, length }
     }
@@ -96,7 +96,7 @@ impl<T: Float> Leaf for Linspace<T> {
         source.value(format!("{index} == {last} ? {stop} : ({})({start} + (double){index} * {step})", T::DTYPE.c_name()));
     }
 
-    fn arguments<'l>(&'l self, args: &mut LeafArgs<'l>) -> Result<()> {
+    fn arguments(&self, args: &mut LeafArgs<'_>) -> Result<()> {
         args.scalar(self.start);
         args.scalar(self.step);
         args.scalar(self.stop);

@@ -27,8 +27,8 @@ pub(crate) fn key(context: u64, kind: Kind, program: &Program<'_, '_>, walk: &Wa
     for accesses in walk.access.chunks(8) {
         key.push(accesses.iter().fold(0, |word, &access| word << 8 | access as u64));
     }
-    for leaf in &program.leaves {
-        key.extend(leaf.structure());
+    for node in &program.leaves {
+        key.extend(node.leaf.structure());
     }
     for step in &program.steps {
         let dtype = step.dtype as u64;

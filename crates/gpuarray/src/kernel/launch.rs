@@ -7,7 +7,7 @@ use crate::array::GpuArray;
 use crate::element::{DType, Element};
 use crate::error::{Error, ErrorKind, Result};
 use crate::explain::Explanation;
-use crate::expr::{AnyViewMut, IntoExpr as _, LeafArgs, Node};
+use crate::expr::{AnyView, AnyViewMut, IntoExpr as _, LeafArgs, Node};
 use crate::kernel::cache;
 use crate::kernel::key::key;
 use crate::kernel::plan::{Access, MAX_PARAMETER_BYTES, Operand, Plan};
@@ -45,7 +45,8 @@ pub(crate) fn assign(stream: &Stream, output: AnyViewMut<'_>, layout: &Layout, r
     let entangled = program.views.iter().any(|view| {
         overlaps(view.address(), view.data.len(), view.data.dtype()) && !is_output(view.address(), view.data.dtype(), &view.layout, &output, program.dtype(), layout)
     });
-    if entangled || leaves_overlap(&program, &bytes)? {
+    let read_by_leaf = program.leaves.iter().flat_map(|node| &node.reads).any(|read| overlaps(read.address(), read.len(), read.dtype()));
+    if entangled || read_by_leaf {
         return match program.dtype() {
             DType::I32 => through_temporary::<i32>(stream, output, layout, root),
             DType::U32 => through_temporary::<u32>(stream, output, layout, root),
@@ -71,20 +72,8 @@ fn is_output(address: u64, dtype: DType, view: &Layout, output: &AnyViewMut<'_>,
     address == output.address() && dtype == output_dtype && view == layout
 }
 
-/// Whether memory that a leaf of another crate reads overlaps the output.
-fn leaves_overlap(program: &Program<'_, '_>, bytes: &std::ops::Range<u64>) -> Result<bool> {
-    for leaf in &program.leaves {
-        let mut args = LeafArgs::new();
-        leaf.arguments(&mut args)?;
-        if args.reads.iter().any(|range| range.start < bytes.end && bytes.start < range.end) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// The stream to run on: the named one, or the home stream of the first operand that has one. All operands must be of its context.
-pub(crate) fn stream_of<'s>(program: &Program<'s, '_>, named: Option<&'s Stream>) -> Result<&'s Stream> {
+pub(crate) fn stream_of<'s>(program: &Program<'_, 's>, named: Option<&'s Stream>) -> Result<&'s Stream> {
     let stream = named.or_else(|| program.home_stream()).ok_or_else(Error::no_device)?;
     check_contexts(program, stream)?;
     Ok(stream)
@@ -92,8 +81,8 @@ pub(crate) fn stream_of<'s>(program: &Program<'s, '_>, named: Option<&'s Stream>
 
 fn check_contexts(program: &Program<'_, '_>, stream: &Stream) -> Result<()> {
     let context = stream.context();
-    let streams = program.leaves.iter().filter_map(|leaf| leaf.stream()).map(Stream::context);
-    for other in program.views.iter().map(|view| view.data.context()).chain(streams) {
+    let reads = program.leaves.iter().flat_map(|node| &node.reads);
+    for other in program.views.iter().map(|view| &view.data).chain(reads).map(AnyView::context) {
         if other != context {
             return Err(Error::device_mismatch(&context.device().label(), &other.device().label()));
         }
@@ -107,15 +96,15 @@ pub(crate) fn operands<'p>(program: &'p Program<'_, '_>, leaf_strides: &'p [Smal
     for view in &program.views {
         operands.push(Operand { dtype: view.data.dtype(), shape: view.layout.shape(), strides: view.layout.strides(), address: view.address() });
     }
-    for (leaf, strides) in program.leaves.iter().zip(leaf_strides) {
-        operands.push(Operand { dtype: leaf.dtype(), shape: leaf.shape(), strides, address: 0 });
+    for (node, strides) in program.leaves.iter().zip(leaf_strides) {
+        operands.push(Operand { dtype: node.leaf.dtype(), shape: node.leaf.shape(), strides, address: 0 });
     }
     operands
 }
 
 /// The strides of each leaf's positions, which are numbered in row-major order.
 pub(crate) fn leaf_strides(program: &Program<'_, '_>) -> SmallVec<[SmallVec<[isize; 4]>; 2]> {
-    program.leaves.iter().map(|leaf| row_major_strides(leaf.shape())).collect()
+    program.leaves.iter().map(|node| row_major_strides(node.leaf.shape())).collect()
 }
 
 /// Plans the elementwise kernel that stores a program's values at `layout`, based at `output`.
@@ -165,8 +154,11 @@ pub(crate) fn arguments<'l, 'e: 'l, 'a: 'l>(program: &'l Program<'e, 'a>, plan: 
         bytes = dims.len();
         args.bytes(&dims);
     }
-    for leaf in &program.leaves {
-        leaf.arguments(&mut collected)?;
+    for node in &program.leaves {
+        for read in &node.reads {
+            read.argument(&mut collected.args);
+        }
+        node.leaf.arguments(&mut collected)?;
     }
     let mut args = collected.args;
     for &(dtype, value) in &program.scalars {
@@ -203,7 +195,9 @@ pub(crate) fn explain(root: &Node<'_>) -> Result<Explanation> {
     let target = Operand { dtype: program.dtype(), shape: layout.shape(), strides: layout.strides(), address: 256 };
     let plan = Plan::new(layout.shape(), &operands(&program, &strides, Some(target)), 1, |_| false)?;
     let config = map_config(plan.count, plan.walk.vector)?;
-    let read = program.views.iter().map(|view| view.layout.distinct() * view.data.dtype().size()).sum();
+    let of_views: usize = program.views.iter().map(|view| view.layout.distinct() * view.data.dtype().size()).sum();
+    let of_leaves: usize = program.leaves.iter().flat_map(|node| &node.reads).map(|read| read.len() * read.dtype().size()).sum();
+    let read = of_views + of_leaves;
     let written = plan.count * program.dtype().size();
     Ok(Explanation::new(generate(Kind::Map, &program, &plan.walk), layout.shape().clone(), config, read, written))
 }

@@ -1,6 +1,6 @@
 //! An expression as a straight-line program: each distinct value computed once.
 //!
-//! Flattening walks the nodes in post-order without recursion, gives equal operations on equal values one number (so common sub-expressions
+//! Flattening walks the nodes in post-order, gives equal operations on equal values one number (so common sub-expressions
 //! cost nothing, whether they are one shared node or were written twice), and collects views, leaves and scalars. The result's structure is what
 //! kernels are cached by.
 
@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::element::DType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::expr::{AnyLeaf, Node, Op, ViewLeaf};
+use crate::expr::{LeafNode, Node, Op, ViewLeaf};
 use crate::shape::{Shape, broadcast};
 
 /// The number of a value within a program.
@@ -42,7 +42,7 @@ pub(crate) struct Step {
 pub(crate) struct Program<'e, 'a> {
     pub(crate) steps: SmallVec<[Step; 16]>,
     pub(crate) views: SmallVec<[&'e ViewLeaf<'a>; 6]>,
-    pub(crate) leaves: SmallVec<[&'e (dyn AnyLeaf + 'a); 2]>,
+    pub(crate) leaves: SmallVec<[&'e LeafNode<'a>; 2]>,
     pub(crate) scalars: SmallVec<[(DType, u64); 6]>,
 }
 
@@ -81,7 +81,7 @@ impl<'e, 'a> Program<'e, 'a> {
                 }
                 Todo::Visit(Node::Leaf(leaf)) => {
                     let at = leaf_slot(&mut program.leaves, leaf);
-                    ids.push(program.step(Step { value: Value::Leaf(at), dtype: leaf.dtype() }, &mut numbering)?);
+                    ids.push(program.step(Step { value: Value::Leaf(at), dtype: leaf.leaf.dtype() }, &mut numbering)?);
                 }
                 Todo::Visit(&Node::Scalar(dtype, bits)) => {
                     let at = program.scalars.len() as u16;
@@ -89,6 +89,7 @@ impl<'e, 'a> Program<'e, 'a> {
                     // Every scalar is a value of its own: whether two happen to be equal must not change the kernel.
                     ids.push(program.append(Step { value: Value::Scalar(at), dtype })?);
                 }
+                Todo::Visit(Node::TooDeep(_)) => return Err(Error::too_deep()),
                 Todo::Visit(node @ Node::Op(op)) => {
                     if Arc::strong_count(op) > 1 {
                         let address = Arc::as_ptr(op).cast::<()>();
@@ -184,7 +185,7 @@ impl<'e, 'a> Program<'e, 'a> {
 
     /// The shape that all operands broadcast to.
     pub(crate) fn shape(&self) -> Result<Shape> {
-        let mut shapes = self.views.iter().map(|view| &**view.layout.shape()).chain(self.leaves.iter().map(|leaf| leaf.shape()));
+        let mut shapes = self.views.iter().map(|view| &**view.layout.shape()).chain(self.leaves.iter().map(|node| node.leaf.shape()));
         let mut shape = Shape::new(shapes.next().unwrap_or_default());
         for other in shapes {
             if *shape != *other {
@@ -195,8 +196,8 @@ impl<'e, 'a> Program<'e, 'a> {
     }
 
     /// The home stream of the first operand that has one.
-    pub(crate) fn home_stream(&self) -> Option<&'e Stream> {
-        self.views.first().map(|view| view.data.stream()).or_else(|| self.leaves.iter().find_map(|leaf| leaf.stream()))
+    pub(crate) fn home_stream(&self) -> Option<&'a Stream> {
+        self.views.first().map(|view| view.data.stream()).or_else(|| self.leaves.iter().find_map(|node| node.reads.first()).map(|read| read.stream()))
     }
 
     /// The type of the result.
@@ -214,14 +215,11 @@ fn number(at: usize) -> Result<Id> {
 }
 
 /// The slot of a leaf; one counted leaf used twice is one.
-fn leaf_slot<'e, 'a>(leaves: &mut SmallVec<[&'e (dyn AnyLeaf + 'a); 2]>, leaf: &'e Arc<dyn AnyLeaf + 'a>) -> u16 {
-    let address = Arc::as_ptr(leaf).cast::<()>();
-    let same = |other: &&(dyn AnyLeaf + 'a)| std::ptr::from_ref(*other).cast::<()>() == address;
-    match leaves.iter().position(same) {
-        Some(at) => at as u16,
-        None => {
-            leaves.push(&**leaf);
-            (leaves.len() - 1) as u16
-        }
-    }
+fn leaf_slot<'e, 'a>(leaves: &mut SmallVec<[&'e LeafNode<'a>; 2]>, leaf: &'e LeafNode<'a>) -> u16 {
+    let at = leaves.iter().position(|&other| std::ptr::eq(other, leaf)).unwrap_or_else(|| {
+        leaves.push(leaf);
+        leaves.len() - 1
+    });
+    // Not more leaves than steps, whose number is checked; one over the limit is caught there.
+    at as u16
 }

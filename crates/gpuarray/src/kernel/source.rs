@@ -49,9 +49,9 @@ pub(crate) fn generate(kind: Kind, program: &Program<'_, '_>, walk: &Walk) -> St
         .leaves
         .iter()
         .enumerate()
-        .map(|(at, leaf)| {
-            let mut source = LeafSource { prefix: format!("l{at}"), ..LeafSource::default() };
-            leaf.source(&mut source);
+        .map(|(at, node)| {
+            let mut source = LeafSource::new(format!("l{at}"));
+            node.leaf.source(&mut source);
             source
         })
         .collect();
@@ -113,8 +113,8 @@ impl Writer<'_, '_, '_> {
             self.text.push('\n');
         }
         for (at, leaf) in self.leaves.iter().enumerate() {
-            let t = self.program.leaves[at].dtype().c_name();
-            let params: String = leaf.params.iter().map(|(c_type, name)| format!(", {c_type} {name}")).collect();
+            let t = self.program.leaves[at].leaf.dtype().c_name();
+            let params: String = leaf.params().map(|(c_type, name)| format!(", {c_type} {name}")).collect();
             line!(self, "static __device__ __forceinline__ {t} leaf{at}(const unsigned long long index{params}) {{ return {}; }}", leaf.value);
         }
     }
@@ -125,8 +125,8 @@ impl Writer<'_, '_, '_> {
         for (at, view) in self.program.views.iter().enumerate() {
             params.push(format!("const {} x{at}", view.data.dtype().c_name()));
         }
-        for (at, leaf) in self.program.leaves.iter().enumerate() {
-            params.push(format!("const {} y{at}", leaf.dtype().c_name()));
+        for (at, node) in self.program.leaves.iter().enumerate() {
+            params.push(format!("const {} y{at}", node.leaf.dtype().c_name()));
         }
         for (at, (dtype, _)) in self.program.scalars.iter().enumerate() {
             params.push(format!("const {} s{at}", dtype.c_name()));
@@ -167,7 +167,7 @@ impl Writer<'_, '_, '_> {
             params.push("const cuprum_dims dims".to_owned());
         }
         for leaf in &self.leaves {
-            params.extend(leaf.params.iter().map(|(c_type, name)| format!("{c_type} {name}")));
+            params.extend(leaf.params().map(|(c_type, name)| format!("{c_type} {name}")));
         }
         for (at, (dtype, _)) in self.program.scalars.iter().enumerate() {
             params.push(format!("const {} s{at}", dtype.c_name()));
@@ -329,7 +329,7 @@ impl Writer<'_, '_, '_> {
                 Access::Strided => format!("(unsigned long long)({})", strided(self.outputs() + self.program.views.len() + at)),
                 _ => index.to_owned(),
             };
-            let params: String = leaf.params.iter().map(|(_, name)| format!(", {name}")).collect();
+            let params: String = leaf.params().map(|(_, name)| format!(", {name}")).collect();
             arguments.push(format!("leaf{at}({index}{params})"));
         }
         arguments.extend((0..self.program.scalars.len()).map(|at| format!("s{at}")));

@@ -1,5 +1,5 @@
 //! What the tests of this crate share.
-#![allow(dead_code, reason = "each test program uses a part")]
+#![allow(dead_code, unreachable_pub, reason = "each test program uses a part")]
 
 use cuprum_driver_core::{Device, Stream};
 use cuprum_gpuarray::{Element, GpuArray, Shape};
