@@ -39,7 +39,10 @@ impl<T: Element> GpuArray<T> {
     /// A row-major array whose elements are undefined until written. Within the crate, what makes one writes all of it.
     pub(crate) fn uninit(stream: &Stream, shape: Shape) -> Result<Self> {
         let layout = Layout::row_major(shape)?;
-        Ok(Self { buffer: trusted::uninit(stream, layout.len())?, layout })
+        Ok(Self {
+            buffer: trusted::uninit(stream, layout.len())?,
+            layout,
+        })
     }
 
     /// An array with the elements of `host`, in row-major order. `host` may be changed as soon as this returns.
@@ -52,7 +55,10 @@ impl<T: Element> GpuArray<T> {
         if layout.len() != host.len() {
             return Err(Error::host_length(host.len(), layout.shape()));
         }
-        Ok(Self { buffer: DeviceBuffer::from_slice(stream, host)?, layout })
+        Ok(Self {
+            buffer: DeviceBuffer::from_slice(stream, host)?,
+            layout,
+        })
     }
 
     /// An array of zeros.
@@ -61,7 +67,10 @@ impl<T: Element> GpuArray<T> {
     /// If there is not enough memory, or the driver fails.
     pub fn zeros(stream: &Stream, shape: impl Into<Shape>) -> Result<Self> {
         let layout = Layout::row_major(shape.into())?;
-        Ok(Self { buffer: DeviceBuffer::zeros(stream, layout.len())?, layout })
+        Ok(Self {
+            buffer: DeviceBuffer::zeros(stream, layout.len())?,
+            layout,
+        })
     }
 
     /// An array whose elements are all `value`.
@@ -80,7 +89,8 @@ impl<T: Element> GpuArray<T> {
     /// # Errors
     /// If `step` is zero or the number of values is not finite, and as [`eval`](crate::Operand::eval).
     pub fn arange(stream: &Stream, start: T, stop: T, step: T) -> Result<Self> {
-        let length = T::steps_between(start, stop, step).ok_or_else(|| Error::no_steps(&start, &stop, &step))?;
+        let length = T::steps_between(start, stop, step)
+            .ok_or_else(|| Error::no_steps(&start, &stop, &step))?;
         Expr::sequence(start, step, length).eval_on(stream)
     }
 
@@ -129,7 +139,10 @@ impl<T: Element> GpuArray<T> {
     /// If an index or range leaves its axis, or there are more arguments than axes.
     #[track_caller]
     pub fn slice(&self, args: impl AsRef<[SliceArg]>) -> GpuView<'_, T> {
-        GpuView::new(self.buffer.view(), &expect(self.layout.sliced(args.as_ref())))
+        GpuView::new(
+            self.buffer.view(),
+            &expect(self.layout.sliced(args.as_ref())),
+        )
     }
 
     /// An exclusive view of the part that [`s!`](crate::s) describes.
@@ -177,14 +190,20 @@ impl<T: Element> GpuArray<T> {
     /// As [`reshape`](Self::reshape).
     pub fn into_shape(self, shape: impl Into<Shape>) -> Result<Self> {
         let layout = self.layout.reshaped(shape.into())?;
-        Ok(Self { buffer: self.buffer, layout })
+        Ok(Self {
+            buffer: self.buffer,
+            layout,
+        })
     }
 
     /// This array with its axes in reverse order, without copying: column-major if it was row-major.
     #[must_use]
     pub fn into_t(self) -> Self {
         let layout = self.layout.transposed();
-        Self { buffer: self.buffer, layout }
+        Self {
+            buffer: self.buffer,
+            layout,
+        }
     }
 
     /// The elements in logical (row-major) order, copied to the host: see [`GpuView::to_vec`].
@@ -226,7 +245,10 @@ impl<T: Element> GpuArray<T> {
     /// # Errors
     /// If there is not enough memory, or the driver fails.
     pub fn try_clone(&self) -> Result<Self> {
-        Ok(Self { buffer: self.buffer.try_clone()?, layout: self.layout.clone() })
+        Ok(Self {
+            buffer: self.buffer.try_clone()?,
+            layout: self.layout.clone(),
+        })
     }
 
     /// Writes `value` to every element: see [`GpuViewMut::fill`].
@@ -269,7 +291,10 @@ impl<T: Element> GpuArray<T> {
     ///
     /// # Errors
     /// As there.
-    pub fn update<'s>(&'s mut self, values: impl FnOnce(GpuView<'s, T>) -> Expr<'s, T>) -> Result<()> {
+    pub fn update<'s>(
+        &'s mut self,
+        values: impl FnOnce(GpuView<'s, T>) -> Expr<'s, T>,
+    ) -> Result<()> {
         self.view_mut().into_update(values)
     }
 
@@ -277,7 +302,11 @@ impl<T: Element> GpuArray<T> {
     ///
     /// # Errors
     /// As there.
-    pub fn copy_within(&mut self, from: impl AsRef<[SliceArg]>, to: impl AsRef<[SliceArg]>) -> Result<()> {
+    pub fn copy_within(
+        &mut self,
+        from: impl AsRef<[SliceArg]>,
+        to: impl AsRef<[SliceArg]>,
+    ) -> Result<()> {
         self.view_mut().copy_within(from, to)
     }
 
@@ -337,6 +366,12 @@ impl<T: Float> GpuArray<T> {
 
 impl<T: Element> std::fmt::Debug for GpuArray<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "GpuArray<{}>(shape {:?}, {:?})", T::DTYPE, self.shape(), self.buffer)
+        write!(
+            f,
+            "GpuArray<{}>(shape {:?}, {:?})",
+            T::DTYPE,
+            self.shape(),
+            self.buffer
+        )
     }
 }

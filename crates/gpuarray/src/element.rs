@@ -79,7 +79,9 @@ impl std::fmt::Display for DType {
 }
 
 /// A value of an expression: every [`Element`], and `bool` for comparisons. Sealed.
-pub trait Scalar: sealed::Sealed + Copy + Debug + PartialEq + PartialOrd + Send + Sync + 'static {
+pub trait Scalar:
+    sealed::Sealed + Copy + Debug + PartialEq + PartialOrd + Send + Sync + 'static
+{
     /// This type as a value.
     const DTYPE: DType;
 

@@ -46,7 +46,11 @@ struct Inner {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), source: None }))
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            source: None,
+        }))
     }
 
     /// An error that a leaf of another crate reports: see [`Leaf`](crate::expr::Leaf).
@@ -66,61 +70,110 @@ impl Error {
 
     /// Whether the context (on a GPU, the process) is lost: see [`cuprum_driver_core::Error::is_fatal`].
     pub fn is_fatal(&self) -> bool {
-        self.driver_error().is_some_and(cuprum_driver_core::Error::is_fatal)
+        self.driver_error()
+            .is_some_and(cuprum_driver_core::Error::is_fatal)
     }
 
     pub(crate) fn shapes_differ(left: &[usize], right: &[usize]) -> Self {
-        Self::new(ErrorKind::Shape, format!("shapes {left:?} and {right:?} do not broadcast: lengths must be equal, or one of them 1"))
+        Self::new(
+            ErrorKind::Shape,
+            format!(
+                "shapes {left:?} and {right:?} do not broadcast: lengths must be equal, or one of them 1"
+            ),
+        )
     }
 
     pub(crate) fn cannot_broadcast(from: &[usize], to: &[usize]) -> Self {
-        Self::new(ErrorKind::Shape, format!("shape {from:?} does not broadcast to {to:?}"))
+        Self::new(
+            ErrorKind::Shape,
+            format!("shape {from:?} does not broadcast to {to:?}"),
+        )
     }
 
     pub(crate) fn reshape_count(from: &[usize], to: &[usize]) -> Self {
         let (have, want) = (crate::shape::count(from), crate::shape::count(to));
-        Self::new(ErrorKind::Shape, format!("cannot reshape {from:?} ({have} elements) to {to:?} ({want} elements)"))
+        Self::new(
+            ErrorKind::Shape,
+            format!("cannot reshape {from:?} ({have} elements) to {to:?} ({want} elements)"),
+        )
     }
 
     pub(crate) fn host_length(host: usize, shape: &[usize]) -> Self {
         let want = crate::shape::count(shape);
-        Self::new(ErrorKind::Shape, format!("{host} host elements for an array of shape {shape:?} ({want} elements)"))
+        Self::new(
+            ErrorKind::Shape,
+            format!("{host} host elements for an array of shape {shape:?} ({want} elements)"),
+        )
     }
 
     pub(crate) fn not_one_element(shape: &[usize]) -> Self {
-        Self::new(ErrorKind::Shape, format!("an array of shape {shape:?} is not a single element"))
+        Self::new(
+            ErrorKind::Shape,
+            format!("an array of shape {shape:?} is not a single element"),
+        )
     }
 
-    pub(crate) fn no_steps(start: &dyn fmt::Debug, stop: &dyn fmt::Debug, step: &dyn fmt::Debug) -> Self {
-        Self::new(ErrorKind::TooLarge, format!("no finite number of steps of {step:?} leads from {start:?} to {stop:?}"))
+    pub(crate) fn no_steps(
+        start: &dyn fmt::Debug,
+        stop: &dyn fmt::Debug,
+        step: &dyn fmt::Debug,
+    ) -> Self {
+        Self::new(
+            ErrorKind::TooLarge,
+            format!("no finite number of steps of {step:?} leads from {start:?} to {stop:?}"),
+        )
     }
 
     pub(crate) fn not_contiguous(operation: &str, shape: &[usize], strides: &[isize]) -> Self {
-        let message = format!("{operation} needs a row-major array without gaps, not shape {shape:?} with strides {strides:?}; evaluate it first (`.eval()?`)");
+        let message = format!(
+            "{operation} needs a row-major array without gaps, not shape {shape:?} with strides {strides:?}; evaluate it first (`.eval()?`)"
+        );
         Self::new(ErrorKind::NotContiguous, message)
     }
 
     pub(crate) fn too_large(shape: &[usize]) -> Self {
-        Self::new(ErrorKind::TooLarge, format!("an array of shape {shape:?} has more elements than can be addressed"))
+        Self::new(
+            ErrorKind::TooLarge,
+            format!("an array of shape {shape:?} has more elements than can be addressed"),
+        )
     }
 
     pub(crate) fn no_such_axis(axis: usize, shape: &[usize]) -> Self {
-        Self::new(ErrorKind::OutOfBounds, format!("axis {axis} of an array of shape {shape:?}, which has {} axes", shape.len()))
+        Self::new(
+            ErrorKind::OutOfBounds,
+            format!(
+                "axis {axis} of an array of shape {shape:?}, which has {} axes",
+                shape.len()
+            ),
+        )
     }
 
     pub(crate) fn not_a_permutation(axes: &[usize], shape: &[usize]) -> Self {
-        let message = format!("{axes:?} does not name each of the {} axes of shape {shape:?} once", shape.len());
+        let message = format!(
+            "{axes:?} does not name each of the {} axes of shape {shape:?} once",
+            shape.len()
+        );
         Self::new(ErrorKind::OutOfBounds, message)
     }
 
     pub(crate) fn index_outside(index: isize, axis: usize, shape: &[usize]) -> Self {
-        Self::new(ErrorKind::OutOfBounds, format!("index {index} is outside axis {axis} of shape {shape:?}"))
+        Self::new(
+            ErrorKind::OutOfBounds,
+            format!("index {index} is outside axis {axis} of shape {shape:?}"),
+        )
     }
 
     pub(crate) fn range_outside(range: &Range<usize>, axis: usize, shape: &[usize]) -> Self {
         let Range { start, end } = range;
-        let why = if start > end { "it starts after its end" } else { "it ends after the axis" };
-        Self::new(ErrorKind::OutOfBounds, format!("range {start}..{end} does not lie in axis {axis} of shape {shape:?}: {why}"))
+        let why = if start > end {
+            "it starts after its end"
+        } else {
+            "it ends after the axis"
+        };
+        Self::new(
+            ErrorKind::OutOfBounds,
+            format!("range {start}..{end} does not lie in axis {axis} of shape {shape:?}: {why}"),
+        )
     }
 
     pub(crate) fn step_zero() -> Self {
@@ -128,17 +181,25 @@ impl Error {
     }
 
     pub(crate) fn too_many_slice_arguments(count: usize, shape: &[usize]) -> Self {
-        let message = format!("{count} slice arguments for an array of shape {shape:?}, which has {} axes", shape.len());
+        let message = format!(
+            "{count} slice arguments for an array of shape {shape:?}, which has {} axes",
+            shape.len()
+        );
         Self::new(ErrorKind::OutOfBounds, message)
     }
 
     pub(crate) fn device_mismatch(left: &str, right: &str) -> Self {
-        let message = format!("operands live in different contexts (on {left} and {right}); copy one to the other's device first");
+        let message = format!(
+            "operands live in different contexts (on {left} and {right}); copy one to the other's device first"
+        );
         Self::new(ErrorKind::DeviceMismatch, message)
     }
 
     pub(crate) fn too_deep() -> Self {
-        let message = format!("an expression of more than {} operations on end; evaluate parts of it first (`.eval()?`)", crate::expr::MAX_DEPTH);
+        let message = format!(
+            "an expression of more than {} operations on end; evaluate parts of it first (`.eval()?`)",
+            crate::expr::MAX_DEPTH
+        );
         Self::new(ErrorKind::Unsupported, message)
     }
 
@@ -148,7 +209,10 @@ impl Error {
     }
 
     pub(crate) fn empty_reduction(operation: &str, shape: &[usize]) -> Self {
-        Self::new(ErrorKind::EmptyReduction, format!("{operation} of an array of shape {shape:?}, which has no elements"))
+        Self::new(
+            ErrorKind::EmptyReduction,
+            format!("{operation} of an array of shape {shape:?}, which has no elements"),
+        )
     }
 }
 
@@ -172,12 +236,20 @@ impl std::error::Error for Error {
 
 impl From<cuprum_driver_core::Error> for Error {
     fn from(source: cuprum_driver_core::Error) -> Self {
-        Self(Box::new(Inner { kind: ErrorKind::Driver, message: source.to_string(), source: Some(Box::new(source)) }))
+        Self(Box::new(Inner {
+            kind: ErrorKind::Driver,
+            message: source.to_string(),
+            source: Some(Box::new(source)),
+        }))
     }
 }
 
 impl From<cuprum_codegen::Error> for Error {
     fn from(source: cuprum_codegen::Error) -> Self {
-        Self(Box::new(Inner { kind: ErrorKind::Compile, message: source.to_string(), source: Some(Box::new(source)) }))
+        Self(Box::new(Inner {
+            kind: ErrorKind::Compile,
+            message: source.to_string(),
+            source: Some(Box::new(source)),
+        }))
     }
 }

@@ -15,8 +15,20 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    pub(crate) fn new(source: String, shape: Shape, config: LaunchConfig, bytes_read: usize, bytes_written: usize) -> Self {
-        Self { source, shape, config, bytes_read, bytes_written }
+    pub(crate) fn new(
+        source: String,
+        shape: Shape,
+        config: LaunchConfig,
+        bytes_read: usize,
+        bytes_written: usize,
+    ) -> Self {
+        Self {
+            source,
+            shape,
+            config,
+            bytes_read,
+            bytes_written,
+        }
     }
 
     /// The CUDA C++ of the kernel.
@@ -52,8 +64,18 @@ impl Explanation {
 
 impl std::fmt::Display for Explanation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "// shape {:?}: {} blocks of {} threads", self.shape, self.blocks(), self.threads_per_block())?;
-        writeln!(f, "// reads {} bytes, writes {} bytes", self.bytes_read, self.bytes_written)?;
+        writeln!(
+            f,
+            "// shape {:?}: {} blocks of {} threads",
+            self.shape,
+            self.blocks(),
+            self.threads_per_block()
+        )?;
+        writeln!(
+            f,
+            "// reads {} bytes, writes {} bytes",
+            self.bytes_read, self.bytes_written
+        )?;
         f.write_str(&self.source)
     }
 }

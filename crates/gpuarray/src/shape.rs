@@ -54,9 +54,16 @@ impl Shape {
         let mut total = 1isize;
         for &axis in &self.0 {
             // An empty axis must not hide an overflow of the others: strides are computed from them.
-            total = isize::try_from(axis.max(1)).ok().and_then(|axis| total.checked_mul(axis)).ok_or_else(|| Error::too_large(&self.0))?;
+            total = isize::try_from(axis.max(1))
+                .ok()
+                .and_then(|axis| total.checked_mul(axis))
+                .ok_or_else(|| Error::too_large(&self.0))?;
         }
-        Ok(if self.is_empty() { 0 } else { total.unsigned_abs() })
+        Ok(if self.is_empty() {
+            0
+        } else {
+            total.unsigned_abs()
+        })
     }
 
     pub(crate) fn axes_mut(&mut self) -> &mut [usize] {
@@ -66,7 +73,12 @@ impl Shape {
 
 /// The product of axis lengths, saturating, with an empty axis winning over an overflow.
 pub(crate) fn count(axes: &[usize]) -> usize {
-    if axes.contains(&0) { 0 } else { axes.iter().fold(1usize, |product, &axis| product.saturating_mul(axis)) }
+    if axes.contains(&0) {
+        0
+    } else {
+        axes.iter()
+            .fold(1usize, |product, &axis| product.saturating_mul(axis))
+    }
 }
 
 impl Deref for Shape {
@@ -147,7 +159,11 @@ shape_from_tuple! {
 
 /// The shape that both broadcast to, by NumPy's rule: axes are aligned at the end, and lengths must be equal or one of them 1.
 pub(crate) fn broadcast(left: &[usize], right: &[usize]) -> Result<Shape> {
-    let (long, short) = if left.len() >= right.len() { (left, right) } else { (right, left) };
+    let (long, short) = if left.len() >= right.len() {
+        (left, right)
+    } else {
+        (right, left)
+    };
     let mut shape = Shape::new(long);
     let skip = long.len() - short.len();
     for (axis, &length) in shape.axes_mut()[skip..].iter_mut().zip(short) {
@@ -175,7 +191,11 @@ impl Layout {
     pub(crate) fn row_major(shape: Shape) -> Result<Self> {
         shape.checked_len()?;
         let strides = row_major_strides(&shape);
-        Ok(Self { shape, strides, offset: 0 })
+        Ok(Self {
+            shape,
+            strides,
+            offset: 0,
+        })
     }
 
     pub(crate) fn shape(&self) -> &Shape {
@@ -210,7 +230,11 @@ impl Layout {
         let (mut low, mut high) = (0isize, 0isize);
         for (&length, &stride) in self.shape.iter().zip(&self.strides) {
             let reach = (length - 1).cast_signed() * stride;
-            if reach < 0 { low += reach } else { high += reach }
+            if reach < 0 {
+                low += reach
+            } else {
+                high += reach
+            }
         }
         self.offset.wrapping_add_signed(low)..self.offset.wrapping_add_signed(high) + 1
     }
@@ -235,27 +259,44 @@ impl Layout {
     /// Whether two multi-indices can meet in one element: an axis longer than 1 with stride 0. (Other ways do not arise: layouts come from
     /// row-major ones by slicing, permuting and broadcasting.)
     pub(crate) fn is_broadcast(&self) -> bool {
-        self.shape.iter().zip(&self.strides).any(|(&length, &stride)| length > 1 && stride == 0)
+        self.shape
+            .iter()
+            .zip(&self.strides)
+            .any(|(&length, &stride)| length > 1 && stride == 0)
     }
 
     /// The number of different elements that are addressed: repetitions count once.
     pub(crate) fn distinct(&self) -> usize {
-        self.shape.iter().zip(&self.strides).map(|(&length, &stride)| if stride == 0 { length.min(1) } else { length }).product()
+        self.shape
+            .iter()
+            .zip(&self.strides)
+            .map(|(&length, &stride)| if stride == 0 { length.min(1) } else { length })
+            .product()
     }
 
     /// The same elements, counted from the start of the range that holds them.
     pub(crate) fn rebased(&self, start: usize) -> Self {
-        Self { shape: self.shape.clone(), strides: self.strides.clone(), offset: self.offset - start }
+        Self {
+            shape: self.shape.clone(),
+            strides: self.strides.clone(),
+            offset: self.offset - start,
+        }
     }
 
     fn axis(&self, axis: usize) -> Result<usize> {
-        if axis < self.ndim() { Ok(axis) } else { Err(Error::no_such_axis(axis, &self.shape)) }
+        if axis < self.ndim() {
+            Ok(axis)
+        } else {
+            Err(Error::no_such_axis(axis, &self.shape))
+        }
     }
 
     /// Restricts one axis to `start, start + step, ..` (`length` of them; the caller has checked that they exist).
     fn narrowed(&mut self, axis: usize, start: usize, length: usize, step: isize) {
         if length > 0 {
-            self.offset = self.offset.wrapping_add_signed(start.cast_signed() * self.strides[axis]);
+            self.offset = self
+                .offset
+                .wrapping_add_signed(start.cast_signed() * self.strides[axis]);
         }
         self.shape.axes_mut()[axis] = length;
         // The stride of an axis with at most one element is never used to address; leaving it avoids an overflow of huge steps.
@@ -265,7 +306,12 @@ impl Layout {
     }
 
     /// Takes `range` of one axis with a step. A negative step walks the range from its end.
-    pub(crate) fn slice_axis(&mut self, axis: usize, range: Range<usize>, step: isize) -> Result<()> {
+    pub(crate) fn slice_axis(
+        &mut self,
+        axis: usize,
+        range: Range<usize>,
+        step: isize,
+    ) -> Result<()> {
         let axis = self.axis(axis)?;
         if step == 0 {
             return Err(Error::step_zero());
@@ -275,7 +321,11 @@ impl Layout {
         }
         let span = range.end - range.start;
         let length = span.div_ceil(step.unsigned_abs());
-        let start = if step > 0 || span == 0 { range.start } else { range.end - 1 };
+        let start = if step > 0 || span == 0 {
+            range.start
+        } else {
+            range.end - 1
+        };
         self.narrowed(axis, start, length, step);
         Ok(())
     }
@@ -287,7 +337,9 @@ impl Layout {
             return Err(Error::index_outside(index.cast_signed(), axis, &self.shape));
         }
         if !self.is_empty() {
-            self.offset = self.offset.wrapping_add_signed(index.cast_signed() * self.strides[axis]);
+            self.offset = self
+                .offset
+                .wrapping_add_signed(index.cast_signed() * self.strides[axis]);
         }
         self.shape.0.remove(axis);
         self.strides.remove(axis);
@@ -307,28 +359,49 @@ impl Layout {
     /// Reorders the axes: axis `i` of the result is axis `axes[i]` of this. `axes` must name each axis once.
     pub(crate) fn permuted(&self, axes: &[usize]) -> Result<Self> {
         let mut seen: SmallVec<[bool; 8]> = SmallVec::from_elem(false, self.ndim());
-        let valid = axes.len() == self.ndim() && axes.iter().all(|&axis| seen.get_mut(axis).is_some_and(|seen| !std::mem::replace(seen, true)));
+        let valid = axes.len() == self.ndim()
+            && axes.iter().all(|&axis| {
+                seen.get_mut(axis)
+                    .is_some_and(|seen| !std::mem::replace(seen, true))
+            });
         if !valid {
             return Err(Error::not_a_permutation(axes, &self.shape));
         }
         let shape = Shape(axes.iter().map(|&axis| self.shape[axis]).collect());
         let strides = axes.iter().map(|&axis| self.strides[axis]).collect();
-        Ok(Self { shape, strides, offset: self.offset })
+        Ok(Self {
+            shape,
+            strides,
+            offset: self.offset,
+        })
     }
 
     /// All axes in reverse order.
     pub(crate) fn transposed(&self) -> Self {
         let shape = Shape(self.shape.iter().rev().copied().collect());
         let strides = self.strides.iter().rev().copied().collect();
-        Self { shape, strides, offset: self.offset }
+        Self {
+            shape,
+            strides,
+            offset: self.offset,
+        }
     }
 
     /// Without the axes of length 1.
     pub(crate) fn squeezed(&self) -> Self {
-        let keep = || self.shape.iter().zip(&self.strides).filter(|&(&length, _)| length != 1);
+        let keep = || {
+            self.shape
+                .iter()
+                .zip(&self.strides)
+                .filter(|&(&length, _)| length != 1)
+        };
         let shape = Shape(keep().map(|(&length, _)| length).collect());
         let strides = keep().map(|(_, &stride)| stride).collect();
-        Self { shape, strides, offset: self.offset }
+        Self {
+            shape,
+            strides,
+            offset: self.offset,
+        }
     }
 
     /// The same elements, in the same order, with other axes. Only for row-major layouts.
@@ -340,15 +413,25 @@ impl Layout {
             return Err(Error::not_contiguous("reshape", &self.shape, &self.strides));
         }
         let strides = row_major_strides(&shape);
-        Ok(Self { shape, strides, offset: self.offset })
+        Ok(Self {
+            shape,
+            strides,
+            offset: self.offset,
+        })
     }
 
     /// Repeats the elements along new axes and axes of length 1 (stride 0), by NumPy's rule.
     pub(crate) fn broadcast_to(&self, shape: &[usize]) -> Result<Self> {
-        let strides = self.broadcast_strides(shape).ok_or_else(|| Error::cannot_broadcast(&self.shape, shape))?;
+        let strides = self
+            .broadcast_strides(shape)
+            .ok_or_else(|| Error::cannot_broadcast(&self.shape, shape))?;
         let shape = Shape::new(shape);
         shape.checked_len()?;
-        Ok(Self { shape, strides, offset: self.offset })
+        Ok(Self {
+            shape,
+            strides,
+            offset: self.offset,
+        })
     }
 
     /// The strides of this layout seen as `shape`, or nothing where it does not broadcast to it.
@@ -365,9 +448,22 @@ impl Layout {
         }
         let mut index = vec![0usize; self.ndim()];
         loop {
-            let at: isize = index.iter().zip(&self.strides).map(|(&i, &stride)| i.cast_signed() * stride).sum();
-            offsets.push(self.offset.checked_add_signed(at).expect("a layout addresses its buffer"));
-            let Some(axis) = (0..self.ndim()).rev().find(|&axis| index[axis] + 1 < self.shape[axis]) else { break };
+            let at: isize = index
+                .iter()
+                .zip(&self.strides)
+                .map(|(&i, &stride)| i.cast_signed() * stride)
+                .sum();
+            offsets.push(
+                self.offset
+                    .checked_add_signed(at)
+                    .expect("a layout addresses its buffer"),
+            );
+            let Some(axis) = (0..self.ndim())
+                .rev()
+                .find(|&axis| index[axis] + 1 < self.shape[axis])
+            else {
+                break;
+            };
             index[axis] += 1;
             index[axis + 1..].fill(0);
         }
@@ -393,7 +489,11 @@ pub(crate) fn row_major_strides(shape: &[usize]) -> Strides {
 }
 
 /// See [`Layout::broadcast_strides`].
-pub(crate) fn broadcast_strides(from: &[usize], strides: &[isize], to: &[usize]) -> Option<Strides> {
+pub(crate) fn broadcast_strides(
+    from: &[usize],
+    strides: &[isize],
+    to: &[usize],
+) -> Option<Strides> {
     let skip = to.len().checked_sub(from.len())?;
     let mut result = Strides::from_elem(0, to.len());
     for (axis, (&length, &stride)) in from.iter().zip(strides).enumerate() {
@@ -430,14 +530,30 @@ mod tests {
         ok(&[5, 1, 7], &[6, 1], &[5, 6, 7]);
         ok(&[0], &[1], &[0]);
         ok(&[2, 0], &[1, 1], &[2, 0]);
-        assert_eq!(broadcast(&[2], &[3]).expect_err("differ").kind(), ErrorKind::Shape);
-        assert_eq!(broadcast(&[0], &[2]).expect_err("0 is not 1").kind(), ErrorKind::Shape);
+        assert_eq!(
+            broadcast(&[2], &[3]).expect_err("differ").kind(),
+            ErrorKind::Shape
+        );
+        assert_eq!(
+            broadcast(&[0], &[2]).expect_err("0 is not 1").kind(),
+            ErrorKind::Shape
+        );
     }
 
     #[test]
     fn sizes_are_checked() {
-        assert_eq!(Layout::row_major(Shape::from([1 << 40, 1 << 40])).expect_err("2^80").kind(), ErrorKind::TooLarge);
-        assert_eq!(Layout::row_major(Shape::from([1 << 40, 1 << 40, 0])).expect_err("strides of 2^80").kind(), ErrorKind::TooLarge);
+        assert_eq!(
+            Layout::row_major(Shape::from([1 << 40, 1 << 40]))
+                .expect_err("2^80")
+                .kind(),
+            ErrorKind::TooLarge
+        );
+        assert_eq!(
+            Layout::row_major(Shape::from([1 << 40, 1 << 40, 0]))
+                .expect_err("strides of 2^80")
+                .kind(),
+            ErrorKind::TooLarge
+        );
         assert_eq!(row_major(&[3, 0, 2]).len(), 0);
         assert_eq!(row_major(&[3, 0, 2]).strides(), [2, 2, 1]);
         assert_eq!(row_major(&[]).len(), 1);
@@ -447,17 +563,45 @@ mod tests {
     fn slices_of_known_reports() {
         // The length of a stepped slice rounds up.
         let square = row_major(&[4, 4]).sliced(&s![..;3]).expect("inside");
-        assert_eq!((square.shape().axes(), square.strides()), (&[2, 4][..], &[12, 1][..]));
-        assert_eq!(row_major(&[16]).sliced(&s![..;5]).expect("inside").offsets(), [0, 5, 10, 15]);
+        assert_eq!(
+            (square.shape().axes(), square.strides()),
+            (&[2, 4][..], &[12, 1][..])
+        );
+        assert_eq!(
+            row_major(&[16])
+                .sliced(&s![..;5])
+                .expect("inside")
+                .offsets(),
+            [0, 5, 10, 15]
+        );
         // A transposed slice keeps its strides.
-        let part = row_major(&[4, 5, 6]).sliced(&s![.., 1..3]).expect("inside").permuted(&[1, 0, 2]).expect("a permutation");
+        let part = row_major(&[4, 5, 6])
+            .sliced(&s![.., 1..3])
+            .expect("inside")
+            .permuted(&[1, 0, 2])
+            .expect("a permutation");
         assert_eq!(part.shape().axes(), [2, 4, 6]);
         let at = |i: usize, j: usize, k: usize| part.offsets()[(i * 4 + j) * 6 + k];
         assert_eq!((at(1, 3, 5), at(0, 0, 0), at(1, 0, 0)), (107, 6, 12));
         // Reversed.
-        assert_eq!(row_major(&[4]).sliced(&s![..;-1]).expect("inside").offsets(), [3, 2, 1, 0]);
-        assert_eq!(row_major(&[9]).sliced(&s![2..8;-2]).expect("inside").offsets(), [7, 5, 3]);
-        assert_eq!(row_major(&[5]).sliced(&s![2..2;-1]).expect("empty").len(), 0);
+        assert_eq!(
+            row_major(&[4])
+                .sliced(&s![..;-1])
+                .expect("inside")
+                .offsets(),
+            [3, 2, 1, 0]
+        );
+        assert_eq!(
+            row_major(&[9])
+                .sliced(&s![2..8;-2])
+                .expect("inside")
+                .offsets(),
+            [7, 5, 3]
+        );
+        assert_eq!(
+            row_major(&[5]).sliced(&s![2..2;-1]).expect("empty").len(),
+            0
+        );
         assert_eq!(row_major(&[0]).sliced(&s![..;-3]).expect("empty").len(), 0);
     }
 
@@ -472,8 +616,21 @@ mod tests {
         assert_eq!(kind(&s![..-4]), ErrorKind::OutOfBounds);
         assert_eq!(kind(&s![0, 0, 0]), ErrorKind::OutOfBounds);
         assert_eq!(kind(&s![..;0]), ErrorKind::OutOfBounds);
-        assert_eq!(layout.sliced(&s![-1, NewAxis, 1..=2]).expect("inside").offsets(), [9, 10]);
-        assert_eq!(layout.sliced(&s![..=-2, ..=-1]).expect("inside").shape().axes(), [2, 4]);
+        assert_eq!(
+            layout
+                .sliced(&s![-1, NewAxis, 1..=2])
+                .expect("inside")
+                .offsets(),
+            [9, 10]
+        );
+        assert_eq!(
+            layout
+                .sliced(&s![..=-2, ..=-1])
+                .expect("inside")
+                .shape()
+                .axes(),
+            [2, 4]
+        );
     }
 
     #[test]
@@ -482,12 +639,40 @@ mod tests {
         assert_eq!(layout.transposed().offsets(), [0, 3, 1, 4, 2, 5]);
         assert!(!layout.transposed().is_row_major());
         assert!(layout.transposed().transposed().is_row_major());
-        assert_eq!(layout.permuted(&[0, 0]).expect_err("twice").kind(), ErrorKind::OutOfBounds);
-        assert_eq!(layout.permuted(&[0]).expect_err("one missing").kind(), ErrorKind::OutOfBounds);
-        assert_eq!(layout.permuted(&[0, 2]).expect_err("no axis 2").kind(), ErrorKind::OutOfBounds);
-        assert_eq!(layout.reshaped(Shape::from((3, 2))).expect("6 elements").strides(), [2, 1]);
-        assert_eq!(layout.reshaped(Shape::from(5)).expect_err("6 elements").kind(), ErrorKind::Shape);
-        assert_eq!(layout.transposed().reshaped(Shape::from(6)).expect_err("strided").kind(), ErrorKind::NotContiguous);
+        assert_eq!(
+            layout.permuted(&[0, 0]).expect_err("twice").kind(),
+            ErrorKind::OutOfBounds
+        );
+        assert_eq!(
+            layout.permuted(&[0]).expect_err("one missing").kind(),
+            ErrorKind::OutOfBounds
+        );
+        assert_eq!(
+            layout.permuted(&[0, 2]).expect_err("no axis 2").kind(),
+            ErrorKind::OutOfBounds
+        );
+        assert_eq!(
+            layout
+                .reshaped(Shape::from((3, 2)))
+                .expect("6 elements")
+                .strides(),
+            [2, 1]
+        );
+        assert_eq!(
+            layout
+                .reshaped(Shape::from(5))
+                .expect_err("6 elements")
+                .kind(),
+            ErrorKind::Shape
+        );
+        assert_eq!(
+            layout
+                .transposed()
+                .reshaped(Shape::from(6))
+                .expect_err("strided")
+                .kind(),
+            ErrorKind::NotContiguous
+        );
         assert_eq!(row_major(&[1, 3, 1]).squeezed().shape().axes(), [3]);
         // A zero-length axis is not one to squeeze.
         assert_eq!(row_major(&[0, 1]).squeezed().shape().axes(), [0]);
@@ -499,8 +684,20 @@ mod tests {
         assert_eq!(row.offsets(), [0, 1, 2, 0, 1, 2]);
         assert!(row.is_broadcast());
         assert_eq!((row.range(), row.distinct()), (0..3, 3));
-        assert_eq!(row_major(&[3]).broadcast_to(&[3, 2]).expect_err("3 is not 2").kind(), ErrorKind::Shape);
-        assert_eq!(row_major(&[2, 3]).broadcast_to(&[3]).expect_err("fewer axes").kind(), ErrorKind::Shape);
+        assert_eq!(
+            row_major(&[3])
+                .broadcast_to(&[3, 2])
+                .expect_err("3 is not 2")
+                .kind(),
+            ErrorKind::Shape
+        );
+        assert_eq!(
+            row_major(&[2, 3])
+                .broadcast_to(&[3])
+                .expect_err("fewer axes")
+                .kind(),
+            ErrorKind::Shape
+        );
     }
 
     /// A layout with the offsets that it must address, computed by picking from a list.
@@ -513,23 +710,42 @@ mod tests {
 
     impl Model {
         fn new(shape: Vec<usize>) -> Self {
-            Self { layout: row_major(&shape), offsets: (0..shape.iter().product()).collect(), shape }
+            Self {
+                layout: row_major(&shape),
+                offsets: (0..shape.iter().product()).collect(),
+                shape,
+            }
         }
 
         /// The model's element at an index.
         fn at(&self, index: &[usize]) -> usize {
-            self.offsets[index.iter().zip(&self.shape).fold(0, |at, (&i, &length)| at * length + i)]
+            self.offsets[index
+                .iter()
+                .zip(&self.shape)
+                .fold(0, |at, (&i, &length)| at * length + i)]
         }
 
         fn rebuilt(layout: Layout, shape: Vec<usize>, pick: impl Fn(&[usize]) -> usize) -> Self {
             let mut offsets = Vec::new();
             for at in 0..shape.iter().product::<usize>() {
                 let mut rest = at;
-                let mut index: Vec<usize> = shape.iter().rev().map(|&length| { let i = rest % length; rest /= length; i }).collect();
+                let mut index: Vec<usize> = shape
+                    .iter()
+                    .rev()
+                    .map(|&length| {
+                        let i = rest % length;
+                        rest /= length;
+                        i
+                    })
+                    .collect();
                 index.reverse();
                 offsets.push(pick(&index));
             }
-            Self { layout, shape, offsets }
+            Self {
+                layout,
+                shape,
+                offsets,
+            }
         }
 
         /// One of the operations, chosen and parametrised by numbers that are cut to what is valid.
@@ -541,7 +757,11 @@ mod tests {
                 layout.insert_axis(axis).expect("inside");
                 let mut shape = self.shape.clone();
                 shape.insert(axis, 1);
-                return Self::rebuilt(layout, shape, |index| { let mut index = index.to_vec(); index.remove(axis); self.at(&index) });
+                return Self::rebuilt(layout, shape, |index| {
+                    let mut index = index.to_vec();
+                    index.remove(axis);
+                    self.at(&index)
+                });
             }
             let axis = axis % ndim;
             let length = self.shape[axis];
@@ -551,10 +771,18 @@ mod tests {
                     let (start, end) = (a.min(b), a.max(b));
                     let mut layout = self.layout.clone();
                     layout.slice_axis(axis, start..end, step).expect("inside");
-                    let taken: Vec<usize> = if step > 0 { (start..end).step_by(step.unsigned_abs()).collect() } else { (start..end).rev().step_by(step.unsigned_abs()).collect() };
+                    let taken: Vec<usize> = if step > 0 {
+                        (start..end).step_by(step.unsigned_abs()).collect()
+                    } else {
+                        (start..end).rev().step_by(step.unsigned_abs()).collect()
+                    };
                     let mut shape = self.shape.clone();
                     shape[axis] = taken.len();
-                    Self::rebuilt(layout, shape, |index| { let mut index = index.to_vec(); index[axis] = taken[index[axis]]; self.at(&index) })
+                    Self::rebuilt(layout, shape, |index| {
+                        let mut index = index.to_vec();
+                        index[axis] = taken[index[axis]];
+                        self.at(&index)
+                    })
                 }
                 2 if length > 0 => {
                     let fixed = a % length;
@@ -562,7 +790,11 @@ mod tests {
                     layout.index_axis(axis, fixed).expect("inside");
                     let mut shape = self.shape.clone();
                     shape.remove(axis);
-                    Self::rebuilt(layout, shape, |index| { let mut index = index.to_vec(); index.insert(axis, fixed); self.at(&index) })
+                    Self::rebuilt(layout, shape, |index| {
+                        let mut index = index.to_vec();
+                        index.insert(axis, fixed);
+                        self.at(&index)
+                    })
                 }
                 _ => {
                     let mut axes: Vec<usize> = (0..ndim).collect();

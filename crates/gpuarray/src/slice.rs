@@ -33,7 +33,11 @@ impl SliceArg {
     #[must_use]
     pub fn step_by(self, by: isize) -> Self {
         match self.0 {
-            Kind::Range { start, end, step } => Self(Kind::Range { start, end, step: step * by }),
+            Kind::Range { start, end, step } => Self(Kind::Range {
+                start,
+                end,
+                step: step * by,
+            }),
             Kind::Index(_) | Kind::NewAxis => panic!("only a range takes a step, not {self:?}"),
         }
     }
@@ -47,7 +51,11 @@ impl From<NewAxis> for SliceArg {
 
 impl From<RangeFull> for SliceArg {
     fn from(_: RangeFull) -> Self {
-        Self(Kind::Range { start: 0, end: None, step: 1 })
+        Self(Kind::Range {
+            start: 0,
+            end: None,
+            step: 1,
+        })
     }
 }
 
@@ -154,8 +162,18 @@ impl Layout {
             let Some(&length) = self.shape().get(taken) else {
                 return Err(Error::too_many_slice_arguments(args.len(), self.shape()));
             };
-            let from_end = |index: isize| if index < 0 { index.checked_add_unsigned(length) } else { Some(index) };
-            let position = |index: isize| from_end(index).and_then(|index| usize::try_from(index).ok()).ok_or_else(|| outside(index, taken));
+            let from_end = |index: isize| {
+                if index < 0 {
+                    index.checked_add_unsigned(length)
+                } else {
+                    Some(index)
+                }
+            };
+            let position = |index: isize| {
+                from_end(index)
+                    .and_then(|index| usize::try_from(index).ok())
+                    .ok_or_else(|| outside(index, taken))
+            };
             match arg.0 {
                 Kind::Index(index) => {
                     let at = position(index)?;

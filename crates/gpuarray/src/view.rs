@@ -92,12 +92,16 @@ impl<'a, T: Element> GpuView<'a, T> {
     pub(crate) fn new(data: DeviceView<'a, T>, layout: &Layout) -> Self {
         let range = layout.range();
         let start = range.start;
-        Self { data: data.slice(range), layout: layout.rebased(start) }
+        Self {
+            data: data.slice(range),
+            layout: layout.rebased(start),
+        }
     }
 
     /// A one-dimensional view of a part of a buffer of driver-core.
     pub fn from_device_view(data: DeviceView<'a, T>) -> Self {
-        let layout = Layout::row_major(Shape::from(data.len())).expect("what is allocated can be addressed");
+        let layout =
+            Layout::row_major(Shape::from(data.len())).expect("what is allocated can be addressed");
         Self { data, layout }
     }
 
@@ -182,7 +186,11 @@ impl<'a, T: Element> GpuView<'a, T> {
     /// [`eval`](crate::Operand::eval) can.
     #[doc(alias = "get")]
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        if self.is_contiguous() { Ok(self.data.to_vec()?) } else { self.eval()?.to_vec() }
+        if self.is_contiguous() {
+            Ok(self.data.to_vec()?)
+        } else {
+            self.eval()?.to_vec()
+        }
     }
 
     /// Copies the elements in logical (row-major) order to `host`. Waits for the work that writes them.
@@ -193,7 +201,11 @@ impl<'a, T: Element> GpuView<'a, T> {
         if host.len() != self.len() {
             return Err(Error::host_length(host.len(), self.shape()));
         }
-        if self.is_contiguous() { Ok(self.data.copy_to_slice(host)?) } else { self.eval()?.copy_to_slice(host) }
+        if self.is_contiguous() {
+            Ok(self.data.copy_to_slice(host)?)
+        } else {
+            self.eval()?.copy_to_slice(host)
+        }
     }
 
     /// The only element of an array of one element, copied to the host.
@@ -210,34 +222,54 @@ impl<'a, T: Element> GpuView<'a, T> {
     }
 
     pub(crate) fn into_leaf(self) -> ViewLeaf<'a> {
-        ViewLeaf { data: T::any_view(self.data), layout: self.layout }
+        ViewLeaf {
+            data: T::any_view(self.data),
+            layout: self.layout,
+        }
     }
 }
 
 impl<T> Clone for GpuView<'_, T> {
     fn clone(&self) -> Self {
-        Self { data: self.data, layout: self.layout.clone() }
+        Self {
+            data: self.data,
+            layout: self.layout.clone(),
+        }
     }
 }
 
 impl<T: Element> std::fmt::Debug for GpuView<'_, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "GpuView<{}>(shape {:?}, strides {:?}, {:?})", T::DTYPE, self.shape(), self.strides(), self.data)
+        write!(
+            f,
+            "GpuView<{}>(shape {:?}, strides {:?}, {:?})",
+            T::DTYPE,
+            self.shape(),
+            self.strides(),
+            self.data
+        )
     }
 }
 
 impl<'a, T: Element> GpuViewMut<'a, T> {
     /// A view of the elements that `layout` addresses within `data`. The layout repeats no element.
     pub(crate) fn new(data: DeviceViewMut<'a, T>, layout: &Layout) -> Self {
-        debug_assert!(!layout.is_broadcast(), "an element must not be written twice");
+        debug_assert!(
+            !layout.is_broadcast(),
+            "an element must not be written twice"
+        );
         let range = layout.range();
         let start = range.start;
-        Self { data: data.into_slice(range), layout: layout.rebased(start) }
+        Self {
+            data: data.into_slice(range),
+            layout: layout.rebased(start),
+        }
     }
 
     /// A one-dimensional view of a part of a buffer of driver-core.
     pub fn from_device_view(data: DeviceViewMut<'a, T>) -> Self {
-        let layout = Layout::row_major(Shape::from(data.len())).expect("what is allocated can be addressed");
+        let layout =
+            Layout::row_major(Shape::from(data.len())).expect("what is allocated can be addressed");
         Self { data, layout }
     }
 
@@ -255,7 +287,10 @@ impl<'a, T: Element> GpuViewMut<'a, T> {
 
     /// A shared view of the same elements, while this one is borrowed.
     pub fn view(&self) -> GpuView<'_, T> {
-        GpuView { data: self.data.as_view(), layout: self.layout.clone() }
+        GpuView {
+            data: self.data.as_view(),
+            layout: self.layout.clone(),
+        }
     }
 
     /// The layout of the elements within [`device_view_mut`](Self::device_view_mut).
@@ -265,7 +300,10 @@ impl<'a, T: Element> GpuViewMut<'a, T> {
 
     /// An exclusive view of the same elements, while this one is borrowed: to pass a view on and keep it.
     pub fn reborrow(&mut self) -> GpuViewMut<'_, T> {
-        GpuViewMut { data: self.data.reborrow(), layout: self.layout.clone() }
+        GpuViewMut {
+            data: self.data.reborrow(),
+            layout: self.layout.clone(),
+        }
     }
 
     /// The memory of the view: see [`GpuView::device_view`].
@@ -297,7 +335,10 @@ impl<'a, T: Element> GpuViewMut<'a, T> {
     #[must_use]
     pub fn into_t(self) -> Self {
         let layout = self.layout.transposed();
-        Self { data: self.data, layout }
+        Self {
+            data: self.data,
+            layout,
+        }
     }
 
     /// The first `index` rows (positions along the first axis), and the rest, both exclusive: two streams may work on them at once.
@@ -312,11 +353,22 @@ impl<'a, T: Element> GpuViewMut<'a, T> {
         second.slice_axis(0, index..rows, 1)?;
         let (low, high) = (first.range(), second.range());
         if low.end > high.start && !low.is_empty() && !high.is_empty() {
-            return Err(Error::not_contiguous("splitting by rows", self.shape(), self.strides()));
+            return Err(Error::not_contiguous(
+                "splitting by rows",
+                self.shape(),
+                self.strides(),
+            ));
         }
         let (head, tail) = self.data.split_at_mut(low.end);
         let (tail_start, tail_len) = (low.end, tail.len());
-        let second = if second.is_empty() { GpuViewMut { data: tail.into_slice(tail_len..), layout: second.rebased(second.offset()) } } else { GpuViewMut::new(tail, &second.rebased(tail_start)) };
+        let second = if second.is_empty() {
+            GpuViewMut {
+                data: tail.into_slice(tail_len..),
+                layout: second.rebased(second.offset()),
+            }
+        } else {
+            GpuViewMut::new(tail, &second.rebased(tail_start))
+        };
         Ok((GpuViewMut::new(head, &first), second))
     }
 
@@ -326,7 +378,12 @@ impl<'a, T: Element> GpuViewMut<'a, T> {
     /// If the expression does not broadcast to this view, and as [`eval`](crate::Operand::eval).
     #[doc(alias = "set")]
     pub fn assign<'e>(&mut self, values: impl IntoExpr<'e, T>) -> Result<()> {
-        launch::assign(self.data.stream(), T::any_view_mut(self.data.reborrow()), &self.layout, &values.into_expr().node)
+        launch::assign(
+            self.data.stream(),
+            T::any_view_mut(self.data.reborrow()),
+            &self.layout,
+            &values.into_expr().node,
+        )
     }
 
     /// As [`assign`](Self::assign), on `stream`.
@@ -334,7 +391,12 @@ impl<'a, T: Element> GpuViewMut<'a, T> {
     /// # Errors
     /// As `assign`.
     pub fn assign_on<'e>(&mut self, stream: &Stream, values: impl IntoExpr<'e, T>) -> Result<()> {
-        launch::assign(stream, T::any_view_mut(self.data.reborrow()), &self.layout, &values.into_expr().node)
+        launch::assign(
+            stream,
+            T::any_view_mut(self.data.reborrow()),
+            &self.layout,
+            &values.into_expr().node,
+        )
     }
 
     /// Writes an expression of this view itself: `a.update(|a| a * 2.0 + 1.0)`.
@@ -345,15 +407,24 @@ impl<'a, T: Element> GpuViewMut<'a, T> {
     ///
     /// # Errors
     /// As [`assign`](Self::assign).
-    pub fn update<'s>(&'s mut self, values: impl FnOnce(GpuView<'s, T>) -> Expr<'s, T>) -> Result<()> {
+    pub fn update<'s>(
+        &'s mut self,
+        values: impl FnOnce(GpuView<'s, T>) -> Expr<'s, T>,
+    ) -> Result<()> {
         self.reborrow().into_update(values)
     }
 
     /// As [`update`](Self::update), giving the view up.
-    pub(crate) fn into_update(self, values: impl FnOnce(GpuView<'a, T>) -> Expr<'a, T>) -> Result<()> {
+    pub(crate) fn into_update(
+        self,
+        values: impl FnOnce(GpuView<'a, T>) -> Expr<'a, T>,
+    ) -> Result<()> {
         let stream = self.data.stream();
         let (output, input) = trusted::alias(self.data);
-        let values = values(GpuView { data: input, layout: self.layout.clone() });
+        let values = values(GpuView {
+            data: input,
+            layout: self.layout.clone(),
+        });
         launch::assign(stream, T::any_view_mut(output), &self.layout, &values.node)
     }
 
@@ -372,13 +443,25 @@ impl<'a, T: Element> GpuViewMut<'a, T> {
     ///
     /// # Errors
     /// If a part leaves the view, `from` does not broadcast to `to`, and as [`assign`](Self::assign).
-    pub fn copy_within(&mut self, from: impl AsRef<[SliceArg]>, to: impl AsRef<[SliceArg]>) -> Result<()> {
-        let (from, to) = (self.layout.sliced(from.as_ref())?, self.layout.sliced(to.as_ref())?);
+    pub fn copy_within(
+        &mut self,
+        from: impl AsRef<[SliceArg]>,
+        to: impl AsRef<[SliceArg]>,
+    ) -> Result<()> {
+        let (from, to) = (
+            self.layout.sliced(from.as_ref())?,
+            self.layout.sliced(to.as_ref())?,
+        );
         let stream = self.data.stream();
         let (output, input) = trusted::alias(self.data.reborrow());
         let values = GpuView::new(input, &from).into_expr();
         let mut target = GpuViewMut::new(output, &to);
-        launch::assign(stream, T::any_view_mut(target.data.reborrow()), &target.layout, &values.node)
+        launch::assign(
+            stream,
+            T::any_view_mut(target.data.reborrow()),
+            &target.layout,
+            &values.node,
+        )
     }
 
     /// Writes `value` to every element. The host does not wait.
@@ -387,7 +470,11 @@ impl<'a, T: Element> GpuViewMut<'a, T> {
     /// As [`assign`](Self::assign).
     pub fn fill(&mut self, value: T) -> Result<()> {
         // Contiguous memory needs no kernel.
-        if self.is_contiguous() { Ok(self.data.fill(value)?) } else { self.assign(Expr::scalar(value)) }
+        if self.is_contiguous() {
+            Ok(self.data.fill(value)?)
+        } else {
+            self.assign(Expr::scalar(value))
+        }
     }
 
     /// Copies host elements, in logical (row-major) order, into this view. They may be changed as soon as this returns.
@@ -409,7 +496,11 @@ impl<'a, T: Element> GpuViewMut<'a, T> {
     fn assign_op<'e>(&mut self, op: Op, values: Expr<'e, T>) -> Result<()> {
         let stream = self.data.stream();
         let (output, input) = trusted::alias(self.data.reborrow());
-        let this = GpuView { data: input, layout: self.layout.clone() }.into_expr();
+        let this = GpuView {
+            data: input,
+            layout: self.layout.clone(),
+        }
+        .into_expr();
         let node = combined(op, &this, &values);
         launch::assign(stream, T::any_view_mut(output), &self.layout, &node)
     }
@@ -460,11 +551,23 @@ impl<'a, T: Element> GpuViewMut<'a, T> {
 
 /// `this (op) values`. The lifetimes of both are cut to this call's.
 fn combined<'n, T: Element>(op: Op, this: &'n Expr<'n, T>, values: &'n Expr<'n, T>) -> Node<'n> {
-    Node::op(op, T::DTYPE, 0, [Some(this.node.clone()), Some(values.node.clone()), None])
+    Node::op(
+        op,
+        T::DTYPE,
+        0,
+        [Some(this.node.clone()), Some(values.node.clone()), None],
+    )
 }
 
 impl<T: Element> std::fmt::Debug for GpuViewMut<'_, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "GpuViewMut<{}>(shape {:?}, strides {:?}, {:?})", T::DTYPE, self.shape(), self.strides(), self.data)
+        write!(
+            f,
+            "GpuViewMut<{}>(shape {:?}, strides {:?}, {:?})",
+            T::DTYPE,
+            self.shape(),
+            self.strides(),
+            self.data
+        )
     }
 }

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{array, stream};
-use cuprum_gpuarray::prelude::*;
 use cuprum_gpuarray::Result;
+use cuprum_gpuarray::prelude::*;
 
 /// A sequence without pattern, the same in each run, in -1..1.
 fn noise(count: usize) -> Vec<f32> {
@@ -19,7 +19,10 @@ fn noise(count: usize) -> Vec<f32> {
 fn close(got: &[f32], want: &[f32], tolerance: f32) {
     assert_eq!(got.len(), want.len());
     for (at, (got, want)) in got.iter().zip(want).enumerate() {
-        assert!((got - want).abs() <= tolerance * (1.0 + want.abs()), "element {at}: {got} instead of {want}");
+        assert!(
+            (got - want).abs() <= tolerance * (1.0 + want.abs()),
+            "element {at}: {got} instead of {want}"
+        );
     }
 }
 
@@ -33,7 +36,10 @@ fn axpy_loop() -> Result<()> {
     for pass in 0..10 {
         let a = 1.0 / (pass as f32 + 1.0);
         y.add_assign(&x * a)?;
-        host_y.iter_mut().zip(&host_x).for_each(|(y, x)| *y += x * a);
+        host_y
+            .iter_mut()
+            .zip(&host_x)
+            .for_each(|(y, x)| *y += x * a);
         let now = cuprum_gpuarray::cached_kernels();
         // Other tests of this program may add kernels meanwhile, so this only bounds the growth.
         assert!(now >= *kernels.get_or_insert(now));
@@ -54,7 +60,8 @@ fn jacobi() -> Result<()> {
     for _ in 0..20 {
         let (up, down) = (now.slice(s![..-2, 1..-1]), now.slice(s![2.., 1..-1]));
         let (left, right) = (now.slice(s![1..-1, ..-2]), now.slice(s![1..-1, 2..]));
-        next.slice_mut(s![1..-1, 1..-1]).assign((up + down + left + right) * 0.25)?;
+        next.slice_mut(s![1..-1, 1..-1])
+            .assign((up + down + left + right) * 0.25)?;
         std::mem::swap(&mut now, &mut next);
 
         let old = host.clone();
@@ -85,7 +92,10 @@ fn power_iteration() -> Result<()> {
         v.assign(&product / eigenvalue)?;
     }
     // Roots of the characteristic polynomial (4-x)(3-x)(2-x) - (4-x) - (2-x) = (3-x)(x^2 - 6x + 6).
-    assert!((eigenvalue - (3.0 + 3.0f64.sqrt())).abs() < 1e-12, "{eigenvalue}");
+    assert!(
+        (eigenvalue - (3.0 + 3.0f64.sqrt())).abs() < 1e-12,
+        "{eigenvalue}"
+    );
     Ok(())
 }
 
@@ -106,7 +116,10 @@ fn normalise_columns() -> Result<()> {
         let values: Vec<f32> = x.iter().skip(column).step_by(3).copied().collect();
         let mean: f32 = values.iter().sum::<f32>() / 40.0;
         let square: f32 = values.iter().map(|v| v * v).sum::<f32>() / 40.0;
-        assert!(mean.abs() < 1e-6 && (square - 1.0).abs() < 1e-5, "{mean} {square}");
+        assert!(
+            mean.abs() < 1e-6 && (square - 1.0).abs() < 1e-5,
+            "{mean} {square}"
+        );
     }
     Ok(())
 }
@@ -122,7 +135,9 @@ fn logistic_map_in_place() -> Result<()> {
     let rate = rate.to_vec()?;
     let mut host = vec![0.5f64; 100];
     for _ in 0..50 {
-        host.iter_mut().zip(&rate).for_each(|(x, rate)| *x = rate * *x * (1.0 - *x));
+        host.iter_mut()
+            .zip(&rate)
+            .for_each(|(x, rate)| *x = rate * *x * (1.0 - *x));
     }
     assert_eq!(x.to_vec()?, host);
     Ok(())
@@ -134,19 +149,35 @@ fn game_of_life() -> Result<()> {
     const N: usize = 10;
     // A glider on a board with a border of dead cells.
     let mut board = GpuArray::<i32>::zeros(&stream(), (N, N))?;
-    board.slice_mut(s![1..4, 1..4]).copy_from_slice(&[0, 1, 0, 0, 0, 1, 1, 1, 1])?;
+    board
+        .slice_mut(s![1..4, 1..4])
+        .copy_from_slice(&[0, 1, 0, 0, 0, 1, 1, 1, 1])?;
     for _ in 0..4 {
         let mut neighbours = Expr::scalar(0);
-        for (di, dj) in [(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)] {
+        for (di, dj) in [
+            (-1, -1),
+            (-1, 0),
+            (-1, 1),
+            (0, -1),
+            (0, 1),
+            (1, -1),
+            (1, 0),
+            (1, 1),
+        ] {
             let shifted = board.slice(s![1 + di..N as i32 - 1 + di, 1 + dj..N as i32 - 1 + dj]);
             neighbours = neighbours + shifted;
         }
         let alive = board.slice(s![1..-1, 1..-1]).eq(1);
-        let next = (neighbours.eq(3) | (alive & neighbours.eq(2))).cast::<i32>().eval()?;
+        let next = (neighbours.eq(3) | (alive & neighbours.eq(2)))
+            .cast::<i32>()
+            .eval()?;
         board.slice_mut(s![1..-1, 1..-1]).assign(&next)?;
     }
     // After four generations the glider has moved by one in each direction.
-    assert_eq!(board.slice(s![2..5, 2..5]).to_vec()?, [0, 1, 0, 0, 0, 1, 1, 1, 1]);
+    assert_eq!(
+        board.slice(s![2..5, 2..5]).to_vec()?,
+        [0, 1, 0, 0, 0, 1, 1, 1, 1]
+    );
     assert_eq!(board.sum()?, 5);
     Ok(())
 }
@@ -193,7 +224,11 @@ fn statistics() -> Result<()> {
     let host = noise(5000);
     let x = array(&host, 5000);
     let passes = x.gt(-0.5) & x.lt(0.75);
-    let kept: Vec<f64> = host.iter().filter(|&&v| v > -0.5 && v < 0.75).map(|&v| f64::from(v)).collect();
+    let kept: Vec<f64> = host
+        .iter()
+        .filter(|&&v| v > -0.5 && v < 0.75)
+        .map(|&v| f64::from(v))
+        .collect();
     assert_eq!(passes.count()?, kept.len() as u64);
     let n = kept.len() as f64;
     let x64 = x.cast::<f64>();
@@ -204,8 +239,14 @@ fn statistics() -> Result<()> {
     let variance = passes.select(&deviation * &deviation, 0.0).sum()? / n;
     let host_variance = kept.iter().map(|v| (v - host_mean).powi(2)).sum::<f64>() / n;
     assert!((variance - host_variance).abs() < 1e-12);
-    assert_eq!(passes.select(&x64, f64::INFINITY).min()?, kept.iter().copied().fold(f64::INFINITY, f64::min));
-    assert_eq!(passes.select(&x64, f64::NEG_INFINITY).max()?, kept.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    assert_eq!(
+        passes.select(&x64, f64::INFINITY).min()?,
+        kept.iter().copied().fold(f64::INFINITY, f64::min)
+    );
+    assert_eq!(
+        passes.select(&x64, f64::NEG_INFINITY).max()?,
+        kept.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+    );
     assert!(!passes.all()? && passes.any()?);
     Ok(())
 }
@@ -216,13 +257,26 @@ fn clip_and_threshold() -> Result<()> {
     let host = noise(777);
     let x = array(&host, 777);
     let clipped = x.clip(-0.25, 0.5).eval()?;
-    assert_eq!(clipped.to_vec()?, host.iter().map(|v| v.clamp(-0.25, 0.5)).collect::<Vec<_>>());
+    assert_eq!(
+        clipped.to_vec()?,
+        host.iter().map(|v| v.clamp(-0.25, 0.5)).collect::<Vec<_>>()
+    );
     let bright = x.gt(0.0);
     let image = bright.select(255u32, 0).eval()?;
-    assert_eq!(image.to_vec()?, host.iter().map(|&v| if v > 0.0 { 255 } else { 0 }).collect::<Vec<u32>>());
+    assert_eq!(
+        image.to_vec()?,
+        host.iter()
+            .map(|&v| if v > 0.0 { 255 } else { 0 })
+            .collect::<Vec<u32>>()
+    );
     let mut filtered = x.try_clone()?;
     filtered.update(|x| bright.select(&x * 2.0, -x))?;
-    assert_eq!(filtered.to_vec()?, host.iter().map(|&v| if v > 0.0 { v * 2.0 } else { -v }).collect::<Vec<_>>());
+    assert_eq!(
+        filtered.to_vec()?,
+        host.iter()
+            .map(|&v| if v > 0.0 { v * 2.0 } else { -v })
+            .collect::<Vec<_>>()
+    );
     Ok(())
 }
 
@@ -234,12 +288,16 @@ fn greyscale() -> Result<()> {
     let [red, green, blue] = [0, 1, 2].map(|channel| image.slice(s![.., .., channel]));
     let grey = (red * 0.299 + green * 0.587 + blue * 0.114).eval()?;
     assert_eq!(grey.shape(), [8, 6]);
-    let want: Vec<f32> = host.chunks(3).map(|p| p[0] * 0.299 + p[1] * 0.587 + p[2] * 0.114).collect();
+    let want: Vec<f32> = host
+        .chunks(3)
+        .map(|p| p[0] * 0.299 + p[1] * 0.587 + p[2] * 0.114)
+        .collect();
     assert_eq!(grey.to_vec()?, want);
     // Back into the channels of another image, upside down.
     let mut out = GpuArray::<f32>::zeros(&stream(), (8, 6, 3))?;
     for channel in 0..3 {
-        out.slice_mut(s![.., .., channel]).assign(grey.slice(s![..;-1]))?;
+        out.slice_mut(s![.., .., channel])
+            .assign(grey.slice(s![..;-1]))?;
     }
     let out = out.to_vec()?;
     assert_eq!(out[3..6], [want[7 * 6 + 1]; 3]);

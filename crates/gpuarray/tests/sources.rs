@@ -8,13 +8,17 @@ use cuprum_gpuarray::{Element, Expr, Operand, s};
 
 /// Compiles what an evaluation would run.
 fn check<'a>(what: &str, operand: impl Operand<'a>) -> String {
-    let explanation = operand.explain().unwrap_or_else(|error| panic!("{what}: {error}"));
+    let explanation = operand
+        .explain()
+        .unwrap_or_else(|error| panic!("{what}: {error}"));
     check_source(what, explanation.source());
     explanation.source().to_owned()
 }
 
 fn check_source(what: &str, text: &str) {
-    let source = Source::new(text).file_name("expression.cu").option("-fmad=false");
+    let source = Source::new(text)
+        .file_name("expression.cu")
+        .option("-fmad=false");
     if let Err(error) = compile(&source, Target::Ptx(80)) {
         panic!("{what}:\n{text}\n{error}");
     }
@@ -78,8 +82,14 @@ fn walks() {
     assert!(transposed.contains("dims.size[2]"), "{transposed}");
     let broadcast = check("broadcast", &(&x + x.slice(s![0])));
     // The first axis repeats the other two, which are one for every operand.
-    assert!(broadcast.contains("dims.size[1]") && !broadcast.contains("dims.size[2]"), "{broadcast}");
-    let together = check("the transpose of everything is a linear walk", &(&x.view() + &x.view()));
+    assert!(
+        broadcast.contains("dims.size[1]") && !broadcast.contains("dims.size[2]"),
+        "{broadcast}"
+    );
+    let together = check(
+        "the transpose of everything is a linear walk",
+        &(&x.view() + &x.view()),
+    );
     assert!(!together.contains("dims"), "{together}");
 }
 
@@ -87,13 +97,26 @@ fn walks() {
 fn contiguous_operands_are_loaded_as_vectors() {
     let (x, y) = (array(&[1.0f32; 64], 64), array(&[1.0f64; 64], 64));
     let source = Source::new(check("float", &(&x * 2.0 + &x))).option("-fmad=false");
-    let ptx = compile(&source, Target::Ptx(80)).expect("compiled before").ptx().to_owned();
+    let ptx = compile(&source, Target::Ptx(80))
+        .expect("compiled before")
+        .ptx()
+        .to_owned();
     assert!(ptx.contains("ld.global.nc.v4"), "{ptx}");
     assert!(ptx.contains("st.global.v4"), "{ptx}");
-    assert_eq!(ptx.matches("ld.global.nc.v4").count(), 1, "one operand used twice is loaded once:\n{ptx}");
+    assert_eq!(
+        ptx.matches("ld.global.nc.v4").count(),
+        1,
+        "one operand used twice is loaded once:\n{ptx}"
+    );
     let source = Source::new(check("mixed", &(x.cast::<f64>() + &y))).option("-fmad=false");
-    let ptx = compile(&source, Target::Ptx(80)).expect("compiled before").ptx().to_owned();
-    assert!(ptx.contains("ld.global.nc.v4.f32") || ptx.contains("ld.global.nc.v4"), "{ptx}");
+    let ptx = compile(&source, Target::Ptx(80))
+        .expect("compiled before")
+        .ptx()
+        .to_owned();
+    assert!(
+        ptx.contains("ld.global.nc.v4.f32") || ptx.contains("ld.global.nc.v4"),
+        "{ptx}"
+    );
     assert!(ptx.contains("ld.global.nc.v2"), "{ptx}");
 }
 
@@ -124,13 +147,28 @@ fn deep_expressions_have_a_limit() {
     }
     let error = product.explain().expect_err("too deep");
     assert_eq!(error.kind(), cuprum_gpuarray::ErrorKind::Unsupported);
-    assert_eq!(error.to_string(), "an expression of more than 1000 operations on end; evaluate parts of it first (`.eval()?`)");
+    assert_eq!(
+        error.to_string(),
+        "an expression of more than 1000 operations on end; evaluate parts of it first (`.eval()?`)"
+    );
     // A wide one has its own.
     let mut level: Vec<Expr<'_, f32>> = (0..70_000).map(|v| &x * v as f32).collect();
     while level.len() > 1 {
-        level = level.chunks(2).map(|pair| if let [a, b] = pair { a + b } else { pair[0].clone() }).collect();
+        level = level
+            .chunks(2)
+            .map(|pair| {
+                if let [a, b] = pair {
+                    a + b
+                } else {
+                    pair[0].clone()
+                }
+            })
+            .collect();
     }
-    assert_eq!(level[0].explain().expect_err("too many").kind(), cuprum_gpuarray::ErrorKind::Unsupported);
+    assert_eq!(
+        level[0].explain().expect_err("too many").kind(),
+        cuprum_gpuarray::ErrorKind::Unsupported
+    );
 }
 
 #[test]
@@ -144,5 +182,8 @@ fn sequences() {
     one(1u32, 2);
     one(1i64, -2);
     one(1u64, 2);
-    check("grid", &(Expr::sequence(0.0f32, 1.0, 4) * array(&[1.0f32; 3], (3, 1)).view()));
+    check(
+        "grid",
+        &(Expr::sequence(0.0f32, 1.0, 4) * array(&[1.0f32; 3], (3, 1)).view()),
+    );
 }

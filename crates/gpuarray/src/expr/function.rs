@@ -64,7 +64,11 @@ pub trait Operand<'a>: IntoExpr<'a, Self::Value> + Sized {
     #[doc(alias = "astype")]
     fn cast<U: CastTo>(self) -> Expr<'a, U> {
         let expr = self.into_expr();
-        if expr.node.dtype() == U::DTYPE { Expr::new(expr.node) } else { expr.unary(Op::Cast) }
+        if expr.node.dtype() == U::DTYPE {
+            Expr::new(expr.node)
+        } else {
+            expr.unary(Op::Cast)
+        }
     }
 
     /// The absolute value. Wraps for the least integer.
@@ -100,7 +104,11 @@ pub trait Operand<'a>: IntoExpr<'a, Self::Value> + Sized {
     }
 
     /// The value, but not below `low` and not above `high`; NaN stays.
-    fn clip(self, low: impl IntoExpr<'a, Self::Value>, high: impl IntoExpr<'a, Self::Value>) -> Expr<'a, Self::Value>
+    fn clip(
+        self,
+        low: impl IntoExpr<'a, Self::Value>,
+        high: impl IntoExpr<'a, Self::Value>,
+    ) -> Expr<'a, Self::Value>
     where
         Self::Value: Element,
     {
@@ -109,11 +117,19 @@ pub trait Operand<'a>: IntoExpr<'a, Self::Value> + Sized {
     }
 
     /// `self * factor + term`: for floats rounded once (a fused multiply-add), for integers wrapping.
-    fn mul_add(self, factor: impl IntoExpr<'a, Self::Value>, term: impl IntoExpr<'a, Self::Value>) -> Expr<'a, Self::Value>
+    fn mul_add(
+        self,
+        factor: impl IntoExpr<'a, Self::Value>,
+        term: impl IntoExpr<'a, Self::Value>,
+    ) -> Expr<'a, Self::Value>
     where
         Self::Value: Element,
     {
-        let args = [Some(self.into_expr().node), Some(factor.into_expr().node), Some(term.into_expr().node)];
+        let args = [
+            Some(self.into_expr().node),
+            Some(factor.into_expr().node),
+            Some(term.into_expr().node),
+        ];
         Expr::new(Node::op(Op::MulAdd, Self::Value::DTYPE, 0, args))
     }
 
@@ -122,7 +138,12 @@ pub trait Operand<'a>: IntoExpr<'a, Self::Value> + Sized {
     where
         Self::Value: Element,
     {
-        Expr::new(Node::op(Op::PowI, Self::Value::DTYPE, exponent, [Some(self.into_expr().node), None, None]))
+        Expr::new(Node::op(
+            Op::PowI,
+            Self::Value::DTYPE,
+            exponent,
+            [Some(self.into_expr().node), None, None],
+        ))
     }
 
     /// The value to the power `exponent`.
@@ -199,7 +220,16 @@ pub trait Operand<'a>: IntoExpr<'a, Self::Value> + Sized {
         Self: Operand<'a, Value = bool>,
     {
         let mask: Expr<'a, bool> = self.into_expr();
-        Expr::new(Node::op(Op::Select, T::DTYPE, 0, [Some(mask.node), Some(yes.into_expr().node), Some(no.into_expr().node)]))
+        Expr::new(Node::op(
+            Op::Select,
+            T::DTYPE,
+            0,
+            [
+                Some(mask.node),
+                Some(yes.into_expr().node),
+                Some(no.into_expr().node),
+            ],
+        ))
     }
 
     /// The sum of all values: 0 for none. Integers of 32 bits sum in 64 (those of 64 bits wrap); floats sum in double precision and are
@@ -255,7 +285,10 @@ pub trait Operand<'a>: IntoExpr<'a, Self::Value> + Sized {
     where
         Self::Value: Element,
     {
-        reduce::on_device::<<Self::Value as Element>::Accumulator, _>(&self.into_expr().node, Reduction::Sum)
+        reduce::on_device::<<Self::Value as Element>::Accumulator, _>(
+            &self.into_expr().node,
+            Reduction::Sum,
+        )
     }
 
     /// As [`min`](Self::min), but the answer stays on the device, as an array without axes, and the host does not wait.

@@ -129,7 +129,13 @@ pub struct LeafSource {
 
 impl LeafSource {
     pub(crate) fn new(prefix: String) -> Self {
-        Self { prefix, items: String::new(), pointers: Vec::new(), scalars: Vec::new(), value: String::new() }
+        Self {
+            prefix,
+            items: String::new(),
+            pointers: Vec::new(),
+            scalars: Vec::new(),
+            value: String::new(),
+        }
     }
 
     /// All parameters, in order.
@@ -145,14 +151,18 @@ impl LeafSource {
     /// Declares the next scalar parameter and gives its name.
     pub fn scalar<T: Element>(&mut self) -> String {
         let name = format!("{}s{}", self.prefix, self.scalars.len());
-        self.scalars.push((format!("const {}", T::DTYPE.c_name()), name.clone()));
+        self.scalars
+            .push((format!("const {}", T::DTYPE.c_name()), name.clone()));
         name
     }
 
     /// Declares the pointer to the next of the memories that the leaf reads, and gives its name. The kernel must only read through it.
     pub fn pointer<T: Element>(&mut self) -> String {
         let name = format!("{}p{}", self.prefix, self.pointers.len());
-        self.pointers.push((format!("const {}* __restrict__", T::DTYPE.c_name()), name.clone()));
+        self.pointers.push((
+            format!("const {}* __restrict__", T::DTYPE.c_name()),
+            name.clone(),
+        ));
         name
     }
 

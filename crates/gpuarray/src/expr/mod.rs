@@ -38,13 +38,22 @@ pub struct Expr<'a, T> {
 impl<'a, T: Scalar> Expr<'a, T> {
     pub(crate) fn new(node: Node<'a>) -> Self {
         debug_assert_eq!(node.dtype(), T::DTYPE);
-        Self { node, value: PhantomData }
+        Self {
+            node,
+            value: PhantomData,
+        }
     }
 
     /// The expression that is `leaf`, whose source reads `memory`.
-    pub(crate) fn of_leaf(leaf: impl Leaf<Value = T>, memory: impl IntoIterator<Item = LeafRead<'a>>) -> Self {
+    pub(crate) fn of_leaf(
+        leaf: impl Leaf<Value = T>,
+        memory: impl IntoIterator<Item = LeafRead<'a>>,
+    ) -> Self {
         let reads = memory.into_iter().map(|read| read.0).collect();
-        Self::new(Node::Leaf(Arc::new(LeafNode { leaf: Box::new(leaf), reads })))
+        Self::new(Node::Leaf(Arc::new(LeafNode {
+            leaf: Box::new(leaf),
+            reads,
+        })))
     }
 
     /// The expression that is `value` everywhere. Operators take scalars as they are; this is for a function that must return an expression.
@@ -65,13 +74,21 @@ impl<'a, T: Scalar> Expr<'a, T> {
     }
 
     pub(crate) fn binary<U: Scalar>(self, op: Op, right: Expr<'a, T>) -> Expr<'a, U> {
-        Expr::new(Node::op(op, U::DTYPE, 0, [Some(self.node), Some(right.node), None]))
+        Expr::new(Node::op(
+            op,
+            U::DTYPE,
+            0,
+            [Some(self.node), Some(right.node), None],
+        ))
     }
 }
 
 impl<T> Clone for Expr<'_, T> {
     fn clone(&self) -> Self {
-        Self { node: self.node.clone(), value: PhantomData }
+        Self {
+            node: self.node.clone(),
+            value: PhantomData,
+        }
     }
 }
 

@@ -64,7 +64,13 @@ impl<'a> Node<'a> {
         if depth > MAX_DEPTH {
             return Node::TooDeep(dtype);
         }
-        Node::Op(Arc::new(OpNode { op, depth, dtype, param, args }))
+        Node::Op(Arc::new(OpNode {
+            op,
+            depth,
+            dtype,
+            param,
+            args,
+        }))
     }
 
     fn depth(&self) -> u16 {

@@ -77,7 +77,10 @@ impl Op {
     /// Whether swapping the operands changes nothing, so that `x + y` and `y + x` are one sub-expression.
     pub(crate) fn is_commutative(self) -> bool {
         // Not minimum and maximum: which of two NaNs, or zeros, comes out depends on the order.
-        matches!(self, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor | Op::Eq | Op::Ne)
+        matches!(
+            self,
+            Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor | Op::Eq | Op::Ne
+        )
     }
 
     /// The C++ expression of this operation on operands `args` of type `from` (of a select: the type of its two choices), with a result of
@@ -91,10 +94,18 @@ impl Op {
         let t = to.c_name();
         // `sinf` for float, `sin` for double.
         let f = if from == DType::F32 { "f" } else { "" };
-        let call = |name: &str| if b.is_empty() { format!("{name}{f}({a})") } else { format!("{name}{f}({a}, {b})") };
+        let call = |name: &str| {
+            if b.is_empty() {
+                format!("{name}{f}({a})")
+            } else {
+                format!("{name}{f}({a}, {b})")
+            }
+        };
         let arithmetic = |operator: &str| match from {
             DType::I32 => format!("(int)((unsigned int){a} {operator} (unsigned int){b})"),
-            DType::I64 => format!("(long long)((unsigned long long){a} {operator} (unsigned long long){b})"),
+            DType::I64 => {
+                format!("(long long)((unsigned long long){a} {operator} (unsigned long long){b})")
+            }
             _ => format!("{a} {operator} {b}"),
         };
         match self {
@@ -103,16 +114,26 @@ impl Op {
                 DType::I64 => format!("(long long)(0ull - (unsigned long long){a})"),
                 _ => format!("-{a}"),
             },
-            Op::Not => if from == DType::Bool { format!("!{a}") } else { format!("~{a}") },
+            Op::Not => {
+                if from == DType::Bool {
+                    format!("!{a}")
+                } else {
+                    format!("~{a}")
+                }
+            }
             Op::Abs => match from {
                 DType::F32 | DType::F64 => call("fabs"),
                 DType::I32 => format!("({a} < 0 ? (int)(0u - (unsigned int){a}) : {a})"),
-                DType::I64 => format!("({a} < 0 ? (long long)(0ull - (unsigned long long){a}) : {a})"),
+                DType::I64 => {
+                    format!("({a} < 0 ? (long long)(0ull - (unsigned long long){a}) : {a})")
+                }
                 _ => a.to_owned(),
             },
             Op::Sign => match from {
                 // NaN stays NaN.
-                DType::F32 | DType::F64 => format!("({a} > 0 ? ({t})1 : ({a} < 0 ? ({t})-1 : ({a} == 0 ? ({t})0 : {a})))"),
+                DType::F32 | DType::F64 => {
+                    format!("({a} > 0 ? ({t})1 : ({a} < 0 ? ({t})-1 : ({a} == 0 ? ({t})0 : {a})))")
+                }
                 _ => format!("({t})(({a} > 0) - ({a} < 0))"),
             },
             Op::Sqrt => call("sqrt"),
@@ -147,7 +168,13 @@ impl Op {
             Op::Sub => arithmetic("-"),
             Op::Mul => arithmetic("*"),
             Op::Div => format!("{a} / {b}"),
-            Op::Rem => if from.is_float() { call("fmod") } else { format!("{a} % {b}") },
+            Op::Rem => {
+                if from.is_float() {
+                    call("fmod")
+                } else {
+                    format!("{a} % {b}")
+                }
+            }
             Op::Pow => call("pow"),
             Op::Atan2 => call("atan2"),
             Op::Hypot => call("hypot"),
@@ -168,8 +195,12 @@ impl Op {
             Op::Select => format!("{a} ? {b} : {c}"),
             Op::MulAdd => match from {
                 DType::F32 | DType::F64 => format!("fma{f}({a}, {b}, {c})"),
-                DType::I32 => format!("(int)((unsigned int){a} * (unsigned int){b} + (unsigned int){c})"),
-                DType::I64 => format!("(long long)((unsigned long long){a} * (unsigned long long){b} + (unsigned long long){c})"),
+                DType::I32 => {
+                    format!("(int)((unsigned int){a} * (unsigned int){b} + (unsigned int){c})")
+                }
+                DType::I64 => format!(
+                    "(long long)((unsigned long long){a} * (unsigned long long){b} + (unsigned long long){c})"
+                ),
                 _ => format!("{a} * {b} + {c}"),
             },
         }
@@ -192,7 +223,10 @@ fn cast(from: DType, to: DType, a: &str) -> String {
         _ => return format!("({}){a}", to.c_name()),
     };
     // What NaN becomes differs between the instructions (0 or the largest or the smallest value).
-    format!("({a} != {a} ? ({}){intrinsic}(0) : {intrinsic}({a}))", to.c_name())
+    format!(
+        "({a} != {a} ? ({}){intrinsic}(0) : {intrinsic}({a}))",
+        to.c_name()
+    )
 }
 
 /// `a` to the power `exponent` by squaring, as one expression. Rust's `powi` for floats, wrapping power for integers.

@@ -54,7 +54,10 @@ macro_rules! binary {
 
 // The operations carry the names of the operators' traits, except these.
 impl Op {
-    #![expect(non_upper_case_globals, reason = "the macro names operations as the operators' traits are named")]
+    #![expect(
+        non_upper_case_globals,
+        reason = "the macro names operations as the operators' traits are named"
+    )]
     const BitAnd: Op = Op::And;
     const BitOr: Op = Op::Or;
     const BitXor: Op = Op::Xor;

@@ -26,7 +26,14 @@ impl<T: Element> Expr<'_, T> {
     /// # }
     /// ```
     pub fn sequence(start: T, step: T, length: usize) -> Self {
-        Expr::of_leaf(Sequence { start, step, length }, [])
+        Expr::of_leaf(
+            Sequence {
+                start,
+                step,
+                length,
+            },
+            [],
+        )
     }
 }
 
@@ -48,7 +55,10 @@ impl<T: Element> Leaf for Sequence<T> {
             DType::F32 => format!("(float)((double){start} + (double){index} * (double){step})"),
             DType::F64 => format!("{start} + (double){index} * {step}"),
             // Wraps, as the other integer operations do.
-            _ => format!("({})((unsigned long long){start} + {index} * (unsigned long long){step})", T::DTYPE.c_name()),
+            _ => format!(
+                "({})((unsigned long long){start} + {index} * (unsigned long long){step})",
+                T::DTYPE.c_name()
+            ),
         };
         source.value(value);
     }
@@ -59,7 +69,6 @@ impl<T: Element> Leaf for Sequence<T> {
         Ok(())
     }
 }
-
 
 /// The leaf of `length` values from `start` to `stop`, both included: see [`GpuArray::linspace`](crate::GpuArray::linspace).
 #[derive(Clone, Copy, Debug)]
@@ -74,8 +83,17 @@ pub(crate) struct Linspace<T> {
 impl<T: Float> Linspace<T> {
     /// `length` values from `start` to `stop`, both included; just `start` if `length` is 1.
     pub(crate) fn new(start: T, stop: T, length: usize) -> Self {
-        let step = if length > 1 { (stop.to_f64() - start.to_f64()) / (length - 1) as f64 } else { 0.0 };
-        Self { start: start.to_f64(), step, stop: if length > 1 { stop } else { start }, length }
+        let step = if length > 1 {
+            (stop.to_f64() - start.to_f64()) / (length - 1) as f64
+        } else {
+            0.0
+        };
+        Self {
+            start: start.to_f64(),
+            step,
+            stop: if length > 1 { stop } else { start },
+            length,
+        }
     }
 }
 
@@ -91,9 +109,16 @@ impl<T: Float> Leaf for Linspace<T> {
     }
 
     fn source(&self, source: &mut LeafSource) {
-        let (start, step, stop) = (source.scalar::<f64>(), source.scalar::<f64>(), source.scalar::<T>());
+        let (start, step, stop) = (
+            source.scalar::<f64>(),
+            source.scalar::<f64>(),
+            source.scalar::<T>(),
+        );
         let (last, index) = (source.scalar::<u64>(), source.index());
-        source.value(format!("{index} == {last} ? {stop} : ({})({start} + (double){index} * {step})", T::DTYPE.c_name()));
+        source.value(format!(
+            "{index} == {last} ? {stop} : ({})({start} + (double){index} * {step})",
+            T::DTYPE.c_name()
+        ));
     }
 
     fn arguments(&self, args: &mut LeafArgs<'_>) -> Result<()> {

@@ -17,7 +17,11 @@ static KERNELS: LazyLock<RwLock<Kernels>> = LazyLock::new(RwLock::default);
 type Kernels = HashMap<Box<[u64]>, Arc<Function>, BuildHasherDefault<WordHasher>>;
 
 /// The kernel with this key, built from `source` if it is not there yet.
-pub(crate) fn kernel(context: &Context, key: &Key, source: impl FnOnce() -> String) -> Result<Arc<Function>> {
+pub(crate) fn kernel(
+    context: &Context,
+    key: &Key,
+    source: impl FnOnce() -> String,
+) -> Result<Arc<Function>> {
     let kernels = KERNELS.read().unwrap_or_else(PoisonError::into_inner);
     if let Some(kernel) = kernels.get(&key[..]) {
         return Ok(Arc::clone(kernel));
@@ -30,12 +34,17 @@ pub(crate) fn kernel(context: &Context, key: &Key, source: impl FnOnce() -> Stri
 #[cold]
 fn build(context: &Context, key: &Key, source: String) -> Result<Arc<Function>> {
     // Contraction would make values depend on how expressions are cut into kernels.
-    let module = SourceModule::builder(source).file_name("expression.cu").option("-fmad=false").build(context)?;
+    let module = SourceModule::builder(source)
+        .file_name("expression.cu")
+        .option("-fmad=false")
+        .build(context)?;
     let function = Arc::new(module.function(KERNEL_NAME)?);
     let mut kernels = KERNELS.write().unwrap_or_else(PoisonError::into_inner);
     // Kernels of a context that a fault has taken are of no use, and hold it.
     kernels.retain(|_, kernel| !kernel.module().context().is_lost());
-    Ok(Arc::clone(kernels.entry(key[..].into()).or_insert(function)))
+    Ok(Arc::clone(
+        kernels.entry(key[..].into()).or_insert(function),
+    ))
 }
 
 /// The number of kernels that are loaded, over all contexts.
@@ -47,7 +56,9 @@ pub fn cached_kernels() -> usize {
 /// are compiled again (or read from the compiler's cache) when they are needed again.
 pub fn clear_kernels(context: &Context) {
     let mut kernels = KERNELS.write().unwrap_or_else(PoisonError::into_inner);
-    let cleared: Vec<_> = kernels.extract_if(|_, kernel| kernel.module().context() == context).collect();
+    let cleared: Vec<_> = kernels
+        .extract_if(|_, kernel| kernel.module().context() == context)
+        .collect();
     // Unloading calls the driver: not under the lock.
     drop(kernels);
     drop(cleared);

@@ -5,10 +5,10 @@
 
 use smallvec::SmallVec;
 
+use crate::expr::Op;
 use crate::kernel::plan::Walk;
 use crate::kernel::program::{Program, Value};
 use crate::kernel::source::Kind;
-use crate::expr::Op;
 
 /// A key under construction: inline for ordinary expressions.
 pub(crate) type Key = SmallVec<[u64; 32]>;
@@ -19,13 +19,30 @@ pub(crate) fn key(context: u64, kind: Kind, program: &Program<'_, '_>, walk: &Wa
     key.push(context);
     let kind = match kind {
         Kind::Map => 0,
-        Kind::Reduce { op, accumulator, result } => op as u64 | (accumulator as u64) << 8 | (result as u64) << 16,
+        Kind::Reduce {
+            op,
+            accumulator,
+            result,
+        } => op as u64 | (accumulator as u64) << 8 | (result as u64) << 16,
     };
-    key.push(kind | u64::from(walk.vector) << 24 | u64::from(walk.wide) << 32 | u64::from(walk.rank) << 40);
+    key.push(
+        kind | u64::from(walk.vector) << 24
+            | u64::from(walk.wide) << 32
+            | u64::from(walk.rank) << 40,
+    );
     // Counts first, so that what follows can be cut in one way only.
-    key.push(program.views.len() as u64 | (program.leaves.len() as u64) << 16 | (program.scalars.len() as u64) << 32 | (program.steps.len() as u64) << 48);
+    key.push(
+        program.views.len() as u64
+            | (program.leaves.len() as u64) << 16
+            | (program.scalars.len() as u64) << 32
+            | (program.steps.len() as u64) << 48,
+    );
     for accesses in walk.access.chunks(8) {
-        key.push(accesses.iter().fold(0, |word, &access| word << 8 | access as u64));
+        key.push(
+            accesses
+                .iter()
+                .fold(0, |word, &access| word << 8 | access as u64),
+        );
     }
     for node in &program.leaves {
         key.extend(node.leaf.structure());
@@ -39,7 +56,13 @@ pub(crate) fn key(context: u64, kind: Kind, program: &Program<'_, '_>, walk: &Wa
             Value::Op { op, param, args } => {
                 // Operation codes start above the tags of the inputs.
                 let code = op as u64 + 0x10;
-                key.push(code << 8 | dtype | u64::from(args[0]) << 16 | u64::from(args[1]) << 32 | u64::from(args[2]) << 48);
+                key.push(
+                    code << 8
+                        | dtype
+                        | u64::from(args[0]) << 16
+                        | u64::from(args[1]) << 32
+                        | u64::from(args[2]) << 48,
+                );
                 if op == Op::PowI {
                     key.push(param.into());
                 }

@@ -27,25 +27,51 @@ pub(crate) fn eval<T: Element>(root: &Node<'_>, stream: Option<&Stream>) -> Resu
     let mut result = GpuArray::uninit(stream, shape)?;
     let mut target = result.view_mut();
     let layout = target.layout().clone();
-    map(&program, stream, T::any_view_mut(target.device_view_mut()), &layout)?;
+    map(
+        &program,
+        stream,
+        T::any_view_mut(target.device_view_mut()),
+        &layout,
+    )?;
     Ok(result)
 }
 
 /// Writes the values of an expression to `output`, whose elements `layout` addresses.
-pub(crate) fn assign(stream: &Stream, output: AnyViewMut<'_>, layout: &Layout, root: &Node<'_>) -> Result<()> {
+pub(crate) fn assign(
+    stream: &Stream,
+    output: AnyViewMut<'_>,
+    layout: &Layout,
+    root: &Node<'_>,
+) -> Result<()> {
     let program = Program::new(root)?;
     let shape = program.shape()?;
-    if *shape != **layout.shape() && broadcast_strides(&shape, &row_major_strides(&shape), layout.shape()).is_none() {
+    if *shape != **layout.shape()
+        && broadcast_strides(&shape, &row_major_strides(&shape), layout.shape()).is_none()
+    {
         return Err(Error::cannot_broadcast(&shape, layout.shape()));
     }
     check_contexts(&program, stream)?;
     let bytes = output.address()..output.address() + (output.len() * program.dtype().size()) as u64;
-    let overlaps = |start: u64, len: usize, dtype: DType| start < bytes.end && bytes.start < start + (len * dtype.size()) as u64;
+    let overlaps = |start: u64, len: usize, dtype: DType| {
+        start < bytes.end && bytes.start < start + (len * dtype.size()) as u64
+    };
     // Only through `update` and its like can an operand overlap the output; element for element it may be read in place.
     let entangled = program.views.iter().any(|view| {
-        overlaps(view.address(), view.data.len(), view.data.dtype()) && !is_output(view.address(), view.data.dtype(), &view.layout, &output, program.dtype(), layout)
+        overlaps(view.address(), view.data.len(), view.data.dtype())
+            && !is_output(
+                view.address(),
+                view.data.dtype(),
+                &view.layout,
+                &output,
+                program.dtype(),
+                layout,
+            )
     });
-    let read_by_leaf = program.leaves.iter().flat_map(|node| &node.reads).any(|read| overlaps(read.address(), read.len(), read.dtype()));
+    let read_by_leaf = program
+        .leaves
+        .iter()
+        .flat_map(|node| &node.reads)
+        .any(|read| overlaps(read.address(), read.len(), read.dtype()));
     if entangled || read_by_leaf {
         return match program.dtype() {
             DType::I32 => through_temporary::<i32>(stream, output, layout, root),
@@ -61,20 +87,37 @@ pub(crate) fn assign(stream: &Stream, output: AnyViewMut<'_>, layout: &Layout, r
 }
 
 /// Evaluates first and copies then.
-fn through_temporary<T: Element>(stream: &Stream, output: AnyViewMut<'_>, layout: &Layout, root: &Node<'_>) -> Result<()> {
+fn through_temporary<T: Element>(
+    stream: &Stream,
+    output: AnyViewMut<'_>,
+    layout: &Layout,
+    root: &Node<'_>,
+) -> Result<()> {
     let values = eval::<T>(root, Some(stream))?;
     let copy = (&values).into_expr();
     map(&Program::new(&copy.node)?, stream, output, layout)
 }
 
 /// Whether a view is the output, element for element.
-fn is_output(address: u64, dtype: DType, view: &Layout, output: &AnyViewMut<'_>, output_dtype: DType, layout: &Layout) -> bool {
+fn is_output(
+    address: u64,
+    dtype: DType,
+    view: &Layout,
+    output: &AnyViewMut<'_>,
+    output_dtype: DType,
+    layout: &Layout,
+) -> bool {
     address == output.address() && dtype == output_dtype && view == layout
 }
 
 /// The stream to run on: the named one, or the home stream of the first operand that has one. All operands must be of its context.
-pub(crate) fn stream_of<'s>(program: &Program<'_, 's>, named: Option<&'s Stream>) -> Result<&'s Stream> {
-    let stream = named.or_else(|| program.home_stream()).ok_or_else(Error::no_device)?;
+pub(crate) fn stream_of<'s>(
+    program: &Program<'_, 's>,
+    named: Option<&'s Stream>,
+) -> Result<&'s Stream> {
+    let stream = named
+        .or_else(|| program.home_stream())
+        .ok_or_else(Error::no_device)?;
     check_contexts(program, stream)?;
     Ok(stream)
 }
@@ -82,49 +125,97 @@ pub(crate) fn stream_of<'s>(program: &Program<'_, 's>, named: Option<&'s Stream>
 fn check_contexts(program: &Program<'_, '_>, stream: &Stream) -> Result<()> {
     let context = stream.context();
     let reads = program.leaves.iter().flat_map(|node| &node.reads);
-    for other in program.views.iter().map(|view| &view.data).chain(reads).map(AnyView::context) {
+    for other in program
+        .views
+        .iter()
+        .map(|view| &view.data)
+        .chain(reads)
+        .map(AnyView::context)
+    {
         if other != context {
-            return Err(Error::device_mismatch(&context.device().label(), &other.device().label()));
+            return Err(Error::device_mismatch(
+                &context.device().label(),
+                &other.device().label(),
+            ));
         }
     }
     Ok(())
 }
 
 /// The operands of a program as the plan sees them, after `output`.
-pub(crate) fn operands<'p>(program: &'p Program<'_, '_>, leaf_strides: &'p [SmallVec<[isize; 4]>], output: Option<Operand<'p>>) -> SmallVec<[Operand<'p>; 8]> {
+pub(crate) fn operands<'p>(
+    program: &'p Program<'_, '_>,
+    leaf_strides: &'p [SmallVec<[isize; 4]>],
+    output: Option<Operand<'p>>,
+) -> SmallVec<[Operand<'p>; 8]> {
     let mut operands: SmallVec<[Operand<'p>; 8]> = output.into_iter().collect();
     for view in &program.views {
-        operands.push(Operand { dtype: view.data.dtype(), shape: view.layout.shape(), strides: view.layout.strides(), address: view.address() });
+        operands.push(Operand {
+            dtype: view.data.dtype(),
+            shape: view.layout.shape(),
+            strides: view.layout.strides(),
+            address: view.address(),
+        });
     }
     for (node, strides) in program.leaves.iter().zip(leaf_strides) {
-        operands.push(Operand { dtype: node.leaf.dtype(), shape: node.leaf.shape(), strides, address: 0 });
+        operands.push(Operand {
+            dtype: node.leaf.dtype(),
+            shape: node.leaf.shape(),
+            strides,
+            address: 0,
+        });
     }
     operands
 }
 
 /// The strides of each leaf's positions, which are numbered in row-major order.
 pub(crate) fn leaf_strides(program: &Program<'_, '_>) -> SmallVec<[SmallVec<[isize; 4]>; 2]> {
-    program.leaves.iter().map(|node| row_major_strides(node.leaf.shape())).collect()
+    program
+        .leaves
+        .iter()
+        .map(|node| row_major_strides(node.leaf.shape()))
+        .collect()
 }
 
 /// Plans the elementwise kernel that stores a program's values at `layout`, based at `output`.
 fn plan_map(program: &Program<'_, '_>, output: &AnyViewMut<'_>, layout: &Layout) -> Result<Plan> {
     let strides = leaf_strides(program);
-    let target = Operand { dtype: program.dtype(), shape: layout.shape(), strides: layout.strides(), address: output.address() };
+    let target = Operand {
+        dtype: program.dtype(),
+        shape: layout.shape(),
+        strides: layout.strides(),
+        address: output.address(),
+    };
     let operands = operands(program, &strides, Some(target));
     Plan::new(layout.shape(), &operands, 1, |at| {
-        program.views.get(at - 1).is_some_and(|view| is_output(view.address(), view.data.dtype(), &view.layout, output, program.dtype(), layout))
+        program.views.get(at - 1).is_some_and(|view| {
+            is_output(
+                view.address(),
+                view.data.dtype(),
+                &view.layout,
+                output,
+                program.dtype(),
+                layout,
+            )
+        })
     })
 }
 
 /// Stores the values of a program. The output overlaps no operand but those that it is, element for element.
-fn map(program: &Program<'_, '_>, stream: &Stream, output: AnyViewMut<'_>, layout: &Layout) -> Result<()> {
+fn map(
+    program: &Program<'_, '_>,
+    stream: &Stream,
+    output: AnyViewMut<'_>,
+    layout: &Layout,
+) -> Result<()> {
     if layout.is_empty() {
         return Ok(());
     }
     let plan = plan_map(program, &output, layout)?;
     let key = key(context_word(stream), Kind::Map, program, &plan.walk);
-    let kernel = cache::kernel(stream.context(), &key, || generate(Kind::Map, program, &plan.walk))?;
+    let kernel = cache::kernel(stream.context(), &key, || {
+        generate(Kind::Map, program, &plan.walk)
+    })?;
     let config = map_config(plan.count, plan.walk.vector)?;
     let args = arguments(program, &plan, output, 1)?;
     trusted::launch(&kernel, stream, config, &args)
@@ -137,7 +228,12 @@ pub(crate) fn context_word(stream: &Stream) -> u64 {
 
 /// The arguments of a kernel, in the order that [`source`](crate::kernel::source) gives its parameters. `outputs` is how many operands of the
 /// plan come before the views.
-pub(crate) fn arguments<'l, 'e: 'l, 'a: 'l>(program: &'l Program<'e, 'a>, plan: &Plan, output: AnyViewMut<'l>, outputs: usize) -> Result<Args<'l>> {
+pub(crate) fn arguments<'l, 'e: 'l, 'a: 'l>(
+    program: &'l Program<'e, 'a>,
+    plan: &Plan,
+    output: AnyViewMut<'l>,
+    outputs: usize,
+) -> Result<Args<'l>> {
     let mut collected = LeafArgs::new();
     let args = &mut collected.args;
     output.argument(args);
@@ -180,9 +276,18 @@ pub(crate) fn arguments<'l, 'e: 'l, 'a: 'l>(program: &'l Program<'e, 'a>, plan: 
 
 /// The launch of an elementwise kernel: one thread for each vector, so that no thread loops.
 pub(crate) fn map_config(count: usize, vector: u8) -> Result<LaunchConfig> {
-    let blocks = count.div_ceil(usize::from(vector)).div_ceil(MAP_THREADS as usize);
-    let blocks = u32::try_from(blocks).ok().filter(|&blocks| i32::try_from(blocks).is_ok());
-    let blocks = blocks.ok_or_else(|| Error::new(ErrorKind::TooLarge, format!("an expression of {count} elements needs more blocks than a launch has")))?;
+    let blocks = count
+        .div_ceil(usize::from(vector))
+        .div_ceil(MAP_THREADS as usize);
+    let blocks = u32::try_from(blocks)
+        .ok()
+        .filter(|&blocks| i32::try_from(blocks).is_ok());
+    let blocks = blocks.ok_or_else(|| {
+        Error::new(
+            ErrorKind::TooLarge,
+            format!("an expression of {count} elements needs more blocks than a launch has"),
+        )
+    })?;
     Ok(LaunchConfig::grid_1d(blocks, MAP_THREADS))
 }
 
@@ -192,12 +297,37 @@ pub(crate) fn explain(root: &Node<'_>) -> Result<Explanation> {
     let layout = Layout::row_major(program.shape()?)?;
     let strides = leaf_strides(&program);
     // A new array is aligned for every vector.
-    let target = Operand { dtype: program.dtype(), shape: layout.shape(), strides: layout.strides(), address: 256 };
-    let plan = Plan::new(layout.shape(), &operands(&program, &strides, Some(target)), 1, |_| false)?;
+    let target = Operand {
+        dtype: program.dtype(),
+        shape: layout.shape(),
+        strides: layout.strides(),
+        address: 256,
+    };
+    let plan = Plan::new(
+        layout.shape(),
+        &operands(&program, &strides, Some(target)),
+        1,
+        |_| false,
+    )?;
     let config = map_config(plan.count, plan.walk.vector)?;
-    let of_views: usize = program.views.iter().map(|view| view.layout.distinct() * view.data.dtype().size()).sum();
-    let of_leaves: usize = program.leaves.iter().flat_map(|node| &node.reads).map(|read| read.len() * read.dtype().size()).sum();
+    let of_views: usize = program
+        .views
+        .iter()
+        .map(|view| view.layout.distinct() * view.data.dtype().size())
+        .sum();
+    let of_leaves: usize = program
+        .leaves
+        .iter()
+        .flat_map(|node| &node.reads)
+        .map(|read| read.len() * read.dtype().size())
+        .sum();
     let read = of_views + of_leaves;
     let written = plan.count * program.dtype().size();
-    Ok(Explanation::new(generate(Kind::Map, &program, &plan.walk), layout.shape().clone(), config, read, written))
+    Ok(Explanation::new(
+        generate(Kind::Map, &program, &plan.walk),
+        layout.shape().clone(),
+        config,
+        read,
+        written,
+    ))
 }

@@ -63,7 +63,12 @@ pub(crate) struct Plan {
 
 /// How far the first element (in logical order) lies behind the first in memory: negative strides walk towards the start.
 fn base(sizes: &[usize], strides: &[isize]) -> i64 {
-    sizes.iter().zip(strides).filter(|&(_, &stride)| stride < 0).map(|(&size, &stride)| (size as i64 - 1) * -(stride as i64)).sum()
+    sizes
+        .iter()
+        .zip(strides)
+        .filter(|&(_, &stride)| stride < 0)
+        .map(|(&size, &stride)| (size as i64 - 1) * -(stride as i64))
+        .sum()
 }
 
 /// The most bytes of a kernel's parameters, on every device.
@@ -75,9 +80,16 @@ const VECTOR_BYTES: usize = 16;
 impl Plan {
     /// Plans a walk over `shape`. `operands` starts with `outputs` outputs; the rest broadcast to `shape`. `same_as_output` tells for each
     /// operand whether it is the (first) output itself, element for element.
-    pub(crate) fn new(shape: &[usize], operands: &[Operand<'_>], outputs: usize, same_as_output: impl Fn(usize) -> bool) -> Result<Self> {
+    pub(crate) fn new(
+        shape: &[usize],
+        operands: &[Operand<'_>],
+        outputs: usize,
+        same_as_output: impl Fn(usize) -> bool,
+    ) -> Result<Self> {
         let total = count(shape);
-        let is_row_major = |operand: &Operand<'_>| operand.shape == shape && operand.strides == &row_major_strides(shape)[..];
+        let is_row_major = |operand: &Operand<'_>| {
+            operand.shape == shape && operand.strides == &row_major_strides(shape)[..]
+        };
         let mut access: SmallVec<[Access; 8]> = SmallVec::new();
         // The common case costs no collapsing: everything contiguous, of one shape, or a single element.
         for operand in operands {
@@ -90,8 +102,18 @@ impl Plan {
             }
         }
         let mut plan = if access.len() == operands.len() {
-            let walk = Walk { vector: 1, rank: 0, wide: true, access };
-            Self { walk, count: total, sizes: SmallVec::new(), strides: SmallVec::new() }
+            let walk = Walk {
+                vector: 1,
+                rank: 0,
+                wide: true,
+                access,
+            };
+            Self {
+                walk,
+                count: total,
+                sizes: SmallVec::new(),
+                strides: SmallVec::new(),
+            }
         } else {
             Self::collapsed(shape, operands, outputs)?
         };
@@ -111,12 +133,22 @@ impl Plan {
     fn collapsed(shape: &[usize], operands: &[Operand<'_>], outputs: usize) -> Result<Self> {
         let seen: SmallVec<[Strides; 8]> = operands
             .iter()
-            .map(|operand| broadcast_strides(operand.shape, operand.strides, shape).ok_or_else(|| Error::cannot_broadcast(operand.shape, shape)))
+            .map(|operand| {
+                broadcast_strides(operand.shape, operand.strides, shape)
+                    .ok_or_else(|| Error::cannot_broadcast(operand.shape, shape))
+            })
             .collect::<Result<_>>()?;
         // Walk in the order of memory of the output; without one, of the first operand. Ties (and zeros) keep the logical order.
-        let mut axes: SmallVec<[usize; 4]> = (0..shape.len()).filter(|&axis| shape[axis] != 1).collect();
+        let mut axes: SmallVec<[usize; 4]> =
+            (0..shape.len()).filter(|&axis| shape[axis] != 1).collect();
         if let Some(lead) = seen.get(..outputs.max(1)).and_then(<[_]>::first) {
-            axes.sort_by_key(|&axis| std::cmp::Reverse(if lead[axis] == 0 { isize::MAX.unsigned_abs() } else { lead[axis].unsigned_abs() }));
+            axes.sort_by_key(|&axis| {
+                std::cmp::Reverse(if lead[axis] == 0 {
+                    isize::MAX.unsigned_abs()
+                } else {
+                    lead[axis].unsigned_abs()
+                })
+            });
         }
         // Innermost first while merging.
         let mut sizes: SmallVec<[usize; 4]> = SmallVec::new();
@@ -157,12 +189,34 @@ impl Plan {
         let total = count(shape);
         let strided = access.contains(&Access::Strided);
         let rank = if strided { sizes.len() } else { 0 };
-        let reach = |strides: &Strides| sizes.iter().zip(strides).map(|(&size, &stride)| (size.max(1) - 1).saturating_mul(stride.unsigned_abs())).fold(0usize, usize::saturating_add);
+        let reach = |strides: &Strides| {
+            sizes
+                .iter()
+                .zip(strides)
+                .map(|(&size, &stride)| (size.max(1) - 1).saturating_mul(stride.unsigned_abs()))
+                .fold(0usize, usize::saturating_add)
+        };
         let limit = i32::MAX.unsigned_abs() as usize;
-        let wide = !strided || total > limit || strides.iter().any(|strides| reach(strides) > limit);
-        let rank = u16::try_from(rank).map_err(|_| Error::new(ErrorKind::Unsupported, format!("{rank} axes that cannot be merged")))?;
-        let walk = Walk { vector: 1, rank, wide, access };
-        Ok(Self { walk, count: total, sizes: if strided { sizes } else { SmallVec::new() }, strides: strides.into_iter().collect() })
+        let wide =
+            !strided || total > limit || strides.iter().any(|strides| reach(strides) > limit);
+        let rank = u16::try_from(rank).map_err(|_| {
+            Error::new(
+                ErrorKind::Unsupported,
+                format!("{rank} axes that cannot be merged"),
+            )
+        })?;
+        let walk = Walk {
+            vector: 1,
+            rank,
+            wide,
+            access,
+        };
+        Ok(Self {
+            walk,
+            count: total,
+            sizes: if strided { sizes } else { SmallVec::new() },
+            strides: strides.into_iter().collect(),
+        })
     }
 
     /// Keeps the strides of the operands that the kernel addresses by coordinates.
@@ -172,16 +226,26 @@ impl Plan {
         }
         debug_assert_eq!(self.strides.len(), operands);
         let mut access = self.walk.access.iter();
-        self.strides.retain(|_| access.next() == Some(&Access::Strided));
+        self.strides
+            .retain(|_| access.next() == Some(&Access::Strided));
     }
 
     /// Chooses the vector width of a linear walk and the operands that are accessed by vectors.
     fn vectorise(&mut self, operands: &[Operand<'_>], outputs: usize) {
         let linear = |(access, _): &(&Access, &Operand<'_>)| **access == Access::Linear;
-        let narrowest = self.walk.access.iter().zip(operands).filter(linear).map(|(_, operand)| operand.dtype.size()).min();
+        let narrowest = self
+            .walk
+            .access
+            .iter()
+            .zip(operands)
+            .filter(linear)
+            .map(|(_, operand)| operand.dtype.size())
+            .min();
         let Some(narrowest) = narrowest else { return };
         let vector = (VECTOR_BYTES / narrowest).min(4);
-        let aligned = |operand: &Operand<'_>| operand.address != 0 && operand.address % VECTOR_BYTES as u64 == 0;
+        let aligned = |operand: &Operand<'_>| {
+            operand.address != 0 && operand.address % VECTOR_BYTES as u64 == 0
+        };
         // Single stores at a distance would cost more than vector loads gain; and there must be something to gain.
         if operands[..outputs].iter().any(|output| !aligned(output)) || self.count < vector {
             return;
@@ -220,12 +284,17 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::{Layout, Shape};
     use crate::s;
+    use crate::shape::{Layout, Shape};
     use proptest::prelude::*;
 
     fn operand(layout: &Layout) -> Operand<'_> {
-        Operand { dtype: DType::F32, shape: layout.shape(), strides: layout.strides(), address: 4096 + layout.range().start as u64 * 4 }
+        Operand {
+            dtype: DType::F32,
+            shape: layout.shape(),
+            strides: layout.strides(),
+            address: 4096 + layout.range().start as u64 * 4,
+        }
     }
 
     fn plan(layouts: &[&Layout]) -> Plan {
@@ -241,7 +310,10 @@ mod tests {
     fn contiguous_operands_walk_by_vectors() {
         let x = row_major(&[8, 9]);
         let plan = plan(&[&x, &x, &row_major(&[1])]);
-        assert_eq!(plan.walk.access.as_slice(), [Access::Vector, Access::Vector, Access::Uniform]);
+        assert_eq!(
+            plan.walk.access.as_slice(),
+            [Access::Vector, Access::Vector, Access::Uniform]
+        );
         assert_eq!((plan.walk.vector, plan.walk.rank, plan.count), (4, 0, 72));
     }
 
@@ -257,7 +329,10 @@ mod tests {
         let whole = row_major(&[100]);
         let shifted = whole.sliced(&s![1..]).expect("inside");
         let fresh = row_major(&[99]);
-        assert_eq!(plan(&[&fresh, &shifted]).walk.access.as_slice(), [Access::Vector, Access::Linear]);
+        assert_eq!(
+            plan(&[&fresh, &shifted]).walk.access.as_slice(),
+            [Access::Vector, Access::Linear]
+        );
         // A misaligned output is not written by vectors, so nothing is.
         assert_eq!(plan(&[&shifted, &fresh]).walk.vector, 1);
     }
@@ -268,7 +343,10 @@ mod tests {
         let bias = row_major(&[6]);
         let plan = plan(&[&x, &x, &bias]);
         assert_eq!((plan.sizes.as_slice(), plan.walk.rank), (&[20, 6][..], 2));
-        assert_eq!(plan.walk.access.as_slice(), [Access::Linear, Access::Linear, Access::Strided]);
+        assert_eq!(
+            plan.walk.access.as_slice(),
+            [Access::Linear, Access::Linear, Access::Strided]
+        );
         assert_eq!(plan.strides.len(), 1);
         assert_eq!(plan.strides[0].as_slice(), [0, 1]);
         assert!(!plan.walk.wide);
@@ -282,12 +360,19 @@ mod tests {
             let linear = plan(&[&x, &x]);
             assert_eq!((linear.count, linear.walk.wide), (n, true));
             let vector = usize::from(linear.walk.vector);
-            let config = crate::kernel::launch::map_config(n, linear.walk.vector).expect("fits a grid");
+            let config =
+                crate::kernel::launch::map_config(n, linear.walk.vector).expect("fits a grid");
             let reach = config.grid.0 as usize * config.block.0 as usize * vector;
-            assert!(reach >= n && reach - n < config.block.0 as usize * vector, "every position once");
+            assert!(
+                reach >= n && reach - n < config.block.0 as usize * vector,
+                "every position once"
+            );
             let reversed = x.sliced(&s![..;-1]).expect("inside");
             let strided = plan(&[&x, &reversed]);
-            assert_eq!((strided.walk.rank, strided.walk.wide), (1, n > 1 << 31 || n > i32::MAX as usize));
+            assert_eq!(
+                (strided.walk.rank, strided.walk.wide),
+                (1, n > 1 << 31 || n > i32::MAX as usize)
+            );
         }
         assert!(crate::kernel::launch::map_config(1 << 60, 4).is_err());
     }

@@ -27,7 +27,11 @@ pub(crate) enum Value {
     Leaf(u16),
     /// `scalars[_]`.
     Scalar(u16),
-    Op { op: Op, param: u32, args: [Id; 3] },
+    Op {
+        op: Op,
+        param: u32,
+        args: [Id; 3],
+    },
 }
 
 /// A value with its type.
@@ -65,7 +69,12 @@ enum Todo<'e, 'a> {
 impl<'e, 'a> Program<'e, 'a> {
     /// Flattens the expression `root`.
     pub(crate) fn new(root: &'e Node<'a>) -> Result<Self> {
-        let mut program = Self { steps: SmallVec::new(), views: SmallVec::new(), leaves: SmallVec::new(), scalars: SmallVec::new() };
+        let mut program = Self {
+            steps: SmallVec::new(),
+            views: SmallVec::new(),
+            leaves: SmallVec::new(),
+            scalars: SmallVec::new(),
+        };
         let mut numbering = Numbering::default();
         // Numbers of shared nodes by address. A node with one owner is reached once and needs no entry.
         let mut known: SmallVec<[(*const (), Id); 8]> = SmallVec::new();
@@ -81,20 +90,32 @@ impl<'e, 'a> Program<'e, 'a> {
                 }
                 Todo::Visit(Node::Leaf(leaf)) => {
                     let at = leaf_slot(&mut program.leaves, leaf);
-                    ids.push(program.step(Step { value: Value::Leaf(at), dtype: leaf.leaf.dtype() }, &mut numbering)?);
+                    ids.push(program.step(
+                        Step {
+                            value: Value::Leaf(at),
+                            dtype: leaf.leaf.dtype(),
+                        },
+                        &mut numbering,
+                    )?);
                 }
                 Todo::Visit(&Node::Scalar(dtype, bits)) => {
                     let at = program.scalars.len() as u16;
                     program.scalars.push((dtype, bits));
                     // Every scalar is a value of its own: whether two happen to be equal must not change the kernel.
-                    ids.push(program.append(Step { value: Value::Scalar(at), dtype })?);
+                    ids.push(program.append(Step {
+                        value: Value::Scalar(at),
+                        dtype,
+                    })?);
                 }
                 Todo::Visit(Node::TooDeep(_)) => return Err(Error::too_deep()),
                 Todo::Visit(node @ Node::Op(op)) => {
                     if Arc::strong_count(op) > 1 {
                         let address = Arc::as_ptr(op).cast::<()>();
                         let found = if known_map.is_empty() {
-                            known.iter().find(|&&(known, _)| known == address).map(|&(_, id)| id)
+                            known
+                                .iter()
+                                .find(|&&(known, _)| known == address)
+                                .map(|&(_, id)| id)
                         } else {
                             known_map.get(&address).copied()
                         };
@@ -115,8 +136,18 @@ impl<'e, 'a> Program<'e, 'a> {
                     if op.op.is_commutative() && args[0] > args[1] {
                         args.swap(0, 1);
                     }
-                    let value = Value::Op { op: op.op, param: op.param, args };
-                    let id = program.step(Step { value, dtype: op.dtype }, &mut numbering)?;
+                    let value = Value::Op {
+                        op: op.op,
+                        param: op.param,
+                        args,
+                    };
+                    let id = program.step(
+                        Step {
+                            value,
+                            dtype: op.dtype,
+                        },
+                        &mut numbering,
+                    )?;
                     if Arc::strong_count(op) > 1 {
                         let address = Arc::as_ptr(op).cast::<()>();
                         if known.len() < LINEAR {
@@ -135,14 +166,22 @@ impl<'e, 'a> Program<'e, 'a> {
         }
         // The root may be a value that an earlier step has already (never for a tree): the last step must be the result.
         let root = ids.pop().expect("the root was visited");
-        debug_assert_eq!(usize::from(root), program.steps.len() - 1, "the root depends on every step, so it comes last");
+        debug_assert_eq!(
+            usize::from(root),
+            program.steps.len() - 1,
+            "the root depends on every step, so it comes last"
+        );
         Ok(program)
     }
 
     /// The number of a view; two views of the same elements are one.
     fn view(&mut self, view: &'e ViewLeaf<'a>, numbering: &mut Numbering) -> Result<Id> {
         let same = |other: &&ViewLeaf<'a>| {
-            std::ptr::eq(*other, view) || (other.data.dtype() == view.data.dtype() && other.address() == view.address() && other.layout.shape() == view.layout.shape() && other.layout.strides() == view.layout.strides())
+            std::ptr::eq(*other, view)
+                || (other.data.dtype() == view.data.dtype()
+                    && other.address() == view.address()
+                    && other.layout.shape() == view.layout.shape()
+                    && other.layout.strides() == view.layout.strides())
         };
         // Only recent ones: a long list of operands must not cost its square.
         let at = match self.views.iter().rev().take(LINEAR).position(same) {
@@ -152,7 +191,10 @@ impl<'e, 'a> Program<'e, 'a> {
                 self.views.len() - 1
             }
         };
-        let step = Step { value: Value::View(number(at)?), dtype: view.data.dtype() };
+        let step = Step {
+            value: Value::View(number(at)?),
+            dtype: view.data.dtype(),
+        };
         self.step(step, numbering)
     }
 
@@ -185,7 +227,11 @@ impl<'e, 'a> Program<'e, 'a> {
 
     /// The shape that all operands broadcast to.
     pub(crate) fn shape(&self) -> Result<Shape> {
-        let mut shapes = self.views.iter().map(|view| &**view.layout.shape()).chain(self.leaves.iter().map(|node| node.leaf.shape()));
+        let mut shapes = self
+            .views
+            .iter()
+            .map(|view| &**view.layout.shape())
+            .chain(self.leaves.iter().map(|node| node.leaf.shape()));
         let mut shape = Shape::new(shapes.next().unwrap_or_default());
         for other in shapes {
             if *shape != *other {
@@ -197,12 +243,23 @@ impl<'e, 'a> Program<'e, 'a> {
 
     /// The home stream of the first operand that has one.
     pub(crate) fn home_stream(&self) -> Option<&'a Stream> {
-        self.views.first().map(|view| view.data.stream()).or_else(|| self.leaves.iter().find_map(|node| node.reads.first()).map(|read| read.stream()))
+        self.views
+            .first()
+            .map(|view| view.data.stream())
+            .or_else(|| {
+                self.leaves
+                    .iter()
+                    .find_map(|node| node.reads.first())
+                    .map(|read| read.stream())
+            })
     }
 
     /// The type of the result.
     pub(crate) fn dtype(&self) -> DType {
-        self.steps.last().expect("a program has a step for its root").dtype
+        self.steps
+            .last()
+            .expect("a program has a step for its root")
+            .dtype
     }
 }
 
@@ -216,10 +273,13 @@ fn number(at: usize) -> Result<Id> {
 
 /// The slot of a leaf; one counted leaf used twice is one.
 fn leaf_slot<'e, 'a>(leaves: &mut SmallVec<[&'e LeafNode<'a>; 2]>, leaf: &'e LeafNode<'a>) -> u16 {
-    let at = leaves.iter().position(|&other| std::ptr::eq(other, leaf)).unwrap_or_else(|| {
-        leaves.push(leaf);
-        leaves.len() - 1
-    });
+    let at = leaves
+        .iter()
+        .position(|&other| std::ptr::eq(other, leaf))
+        .unwrap_or_else(|| {
+            leaves.push(leaf);
+            leaves.len() - 1
+        });
     // Not more leaves than steps, whose number is checked; one over the limit is caught there.
     at as u16
 }

@@ -20,7 +20,11 @@ pub(crate) enum Kind {
     /// Each is stored at its position.
     Map,
     /// They are combined; each block stores one result.
-    Reduce { op: Reduction, accumulator: DType, result: DType },
+    Reduce {
+        op: Reduction,
+        accumulator: DType,
+        result: DType,
+    },
 }
 
 /// How values are combined.
@@ -55,7 +59,13 @@ pub(crate) fn generate(kind: Kind, program: &Program<'_, '_>, walk: &Walk) -> St
             source
         })
         .collect();
-    let mut writer = Writer { kind, program, walk, leaves, text: String::with_capacity(2048) };
+    let mut writer = Writer {
+        kind,
+        program,
+        walk,
+        leaves,
+        text: String::with_capacity(2048),
+    };
     writer.helpers();
     writer.value_function();
     writer.kernel();
@@ -92,15 +102,28 @@ impl Writer<'_, '_, '_> {
         if self.walk.access.contains(&Access::Vector) {
             self.text.push_str(PACK_HELPER);
         }
-        let powers = |step: &Step| matches!(step.value, Value::Op { op: Op::PowI, param, .. } if param > 2);
+        let powers =
+            |step: &Step| matches!(step.value, Value::Op { op: Op::PowI, param, .. } if param > 2);
         if self.program.steps.iter().any(powers) {
             self.text.push_str(POWER_HELPER);
         }
         if self.walk.rank > 0 {
-            let (size, stride) = if self.walk.wide { ("unsigned long long", "long long") } else { ("unsigned int", "int") };
-            let strided = self.walk.access.iter().filter(|&&access| access == Access::Strided).count();
+            let (size, stride) = if self.walk.wide {
+                ("unsigned long long", "long long")
+            } else {
+                ("unsigned int", "int")
+            };
+            let strided = self
+                .walk
+                .access
+                .iter()
+                .filter(|&&access| access == Access::Strided)
+                .count();
             let rank = self.walk.rank;
-            line!(self, "struct cuprum_dims {{ {size} size[{rank}]; {stride} base[{strided}]; {stride} stride[{strided}][{rank}]; }};");
+            line!(
+                self,
+                "struct cuprum_dims {{ {size} size[{rank}]; {stride} base[{strided}]; {stride} stride[{strided}][{rank}]; }};"
+            );
         }
         let mut items: Vec<&str> = Vec::new();
         for leaf in &self.leaves {
@@ -114,8 +137,15 @@ impl Writer<'_, '_, '_> {
         }
         for (at, leaf) in self.leaves.iter().enumerate() {
             let t = self.program.leaves[at].leaf.dtype().c_name();
-            let params: String = leaf.params().map(|(c_type, name)| format!(", {c_type} {name}")).collect();
-            line!(self, "static __device__ __forceinline__ {t} leaf{at}(const unsigned long long index{params}) {{ return {}; }}", leaf.value);
+            let params: String = leaf
+                .params()
+                .map(|(c_type, name)| format!(", {c_type} {name}"))
+                .collect();
+            line!(
+                self,
+                "static __device__ __forceinline__ {t} leaf{at}(const unsigned long long index{params}) {{ return {}; }}",
+                leaf.value
+            );
         }
     }
 
@@ -131,7 +161,12 @@ impl Writer<'_, '_, '_> {
         for (at, (dtype, _)) in self.program.scalars.iter().enumerate() {
             params.push(format!("const {} s{at}", dtype.c_name()));
         }
-        line!(self, "static __device__ __forceinline__ {} value({}) {{", self.program.dtype().c_name(), params.join(", "));
+        line!(
+            self,
+            "static __device__ __forceinline__ {} value({}) {{",
+            self.program.dtype().c_name(),
+            params.join(", ")
+        );
         let steps = &self.program.steps;
         // An input is used by its own name; every operation becomes one temporary.
         let names: Vec<String> = steps
@@ -147,48 +182,85 @@ impl Writer<'_, '_, '_> {
         for (step, name) in steps.iter().zip(&names) {
             if let Value::Op { op, param, args } = step.value {
                 let arity = op.arity();
-                let operands: Vec<&str> = args[..arity].iter().map(|&arg| names[usize::from(arg)].as_str()).collect();
+                let operands: Vec<&str> = args[..arity]
+                    .iter()
+                    .map(|&arg| names[usize::from(arg)].as_str())
+                    .collect();
                 let from = steps[usize::from(args[usize::from(op == Op::Select)])].dtype;
                 let source = op.source(from, step.dtype, param, &operands);
                 line!(self, "    const {} {name} = {source};", step.dtype.c_name());
             }
         }
-        line!(self, "    return {};\n}}", names.last().expect("a program has steps"));
+        line!(
+            self,
+            "    return {};\n}}",
+            names.last().expect("a program has steps")
+        );
     }
 
     fn kernel(&mut self) {
-        let mut params = vec![format!("{}* __restrict__ out", self.out_type().c_name()), "const unsigned long long count".to_owned()];
+        let mut params = vec![
+            format!("{}* __restrict__ out", self.out_type().c_name()),
+            "const unsigned long long count".to_owned(),
+        ];
         for (at, view) in self.program.views.iter().enumerate() {
             if self.view_access(at) != Access::Output {
-                params.push(format!("const {}* __restrict__ v{at}", view.data.dtype().c_name()));
+                params.push(format!(
+                    "const {}* __restrict__ v{at}",
+                    view.data.dtype().c_name()
+                ));
             }
         }
         if self.walk.rank > 0 {
             params.push("const cuprum_dims dims".to_owned());
         }
         for leaf in &self.leaves {
-            params.extend(leaf.params().map(|(c_type, name)| format!("{c_type} {name}")));
+            params.extend(
+                leaf.params()
+                    .map(|(c_type, name)| format!("{c_type} {name}")),
+            );
         }
         for (at, (dtype, _)) in self.program.scalars.iter().enumerate() {
             params.push(format!("const {} s{at}", dtype.c_name()));
         }
-        let bounds = if self.kind == Kind::Map { String::new() } else { format!("__launch_bounds__({REDUCE_THREADS}) ") };
-        line!(self, "extern \"C\" __global__ void {bounds}{KERNEL_NAME}(\n    {}) {{", params.join(",\n    "));
+        let bounds = if self.kind == Kind::Map {
+            String::new()
+        } else {
+            format!("__launch_bounds__({REDUCE_THREADS}) ")
+        };
+        line!(
+            self,
+            "extern \"C\" __global__ void {bounds}{KERNEL_NAME}(\n    {}) {{",
+            params.join(",\n    ")
+        );
         for at in 0..self.program.views.len() {
             if self.view_access(at) == Access::Uniform {
-                line!(self, "    const {} u{at} = v{at}[0];", self.program.views[at].data.dtype().c_name());
+                line!(
+                    self,
+                    "    const {} u{at} = v{at}[0];",
+                    self.program.views[at].data.dtype().c_name()
+                );
             }
         }
         let vector = self.walk.vector;
-        line!(self, "    const unsigned long long thread = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;");
+        line!(
+            self,
+            "    const unsigned long long thread = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;"
+        );
         match self.kind {
             Kind::Map if vector > 1 => {
                 // The grid covers every position, so no thread loops but the one that has the tail.
-                line!(self, "    const unsigned long long first = thread * {vector};");
+                line!(
+                    self,
+                    "    const unsigned long long first = thread * {vector};"
+                );
                 line!(self, "    if (first + {vector} <= count) {{");
                 self.vector_body("        ");
                 line!(self, "    }} else {{");
-                line!(self, "        for (unsigned long long i = first; i < count; ++i) {{");
+                line!(
+                    self,
+                    "        for (unsigned long long i = first; i < count; ++i) {{"
+                );
                 self.scalar_body("            ", "");
                 line!(self, "        }}\n    }}");
             }
@@ -198,21 +270,39 @@ impl Writer<'_, '_, '_> {
                 self.scalar_body("        ", "");
                 line!(self, "    }}");
             }
-            Kind::Reduce { op, accumulator, .. } => {
+            Kind::Reduce {
+                op, accumulator, ..
+            } => {
                 let t = accumulator.c_name();
                 line!(self, "    {t} r[{vector}];");
-                line!(self, "    #pragma unroll\n    for (int k = 0; k < {vector}; ++k) r[k] = {};", identity(op, accumulator));
-                line!(self, "    const unsigned long long step = gridDim.x * (unsigned long long)blockDim.x * {vector};");
+                line!(
+                    self,
+                    "    #pragma unroll\n    for (int k = 0; k < {vector}; ++k) r[k] = {};",
+                    identity(op, accumulator)
+                );
+                line!(
+                    self,
+                    "    const unsigned long long step = gridDim.x * (unsigned long long)blockDim.x * {vector};"
+                );
                 if vector > 1 {
-                    line!(self, "    for (unsigned long long first = thread * {vector}; first < count; first += step) {{");
+                    line!(
+                        self,
+                        "    for (unsigned long long first = thread * {vector}; first < count; first += step) {{"
+                    );
                     line!(self, "        if (first + {vector} <= count) {{");
                     self.vector_body("            ");
                     line!(self, "        }} else {{");
-                    line!(self, "            for (unsigned long long i = first; i < count; ++i) {{");
+                    line!(
+                        self,
+                        "            for (unsigned long long i = first; i < count; ++i) {{"
+                    );
                     self.scalar_body("                ", "0");
                     line!(self, "            }}\n        }}\n    }}");
                 } else {
-                    line!(self, "    for (unsigned long long i = thread; i < count; i += step) {{");
+                    line!(
+                        self,
+                        "    for (unsigned long long i = thread; i < count; i += step) {{"
+                    );
                     self.scalar_body("        ", "0");
                     line!(self, "    }}");
                 }
@@ -239,14 +329,20 @@ impl Writer<'_, '_, '_> {
                 Access::Output if self.walk.access[0] == Access::Vector => "out".to_owned(),
                 _ => continue,
             };
-            line!(self, "{indent}const cuprum_pack<{t}, {vector}> w{at} = *reinterpret_cast<const cuprum_pack<{t}, {vector}>*>({pointer} + first);");
+            line!(
+                self,
+                "{indent}const cuprum_pack<{t}, {vector}> w{at} = *reinterpret_cast<const cuprum_pack<{t}, {vector}>*>({pointer} + first);"
+            );
         }
         let store = self.kind == Kind::Map;
         let t = self.out_type().c_name();
         if store {
             line!(self, "{indent}cuprum_pack<{t}, {vector}> result;");
         }
-        line!(self, "{indent}#pragma unroll\n{indent}for (int k = 0; k < {vector}; ++k) {{");
+        line!(
+            self,
+            "{indent}#pragma unroll\n{indent}for (int k = 0; k < {vector}; ++k) {{"
+        );
         let mut arguments = Vec::new();
         for at in 0..self.program.views.len() {
             arguments.push(match self.view_access(at) {
@@ -255,7 +351,9 @@ impl Writer<'_, '_, '_> {
                 _ => format!("v{at}[first + k]"),
             });
         }
-        self.leaf_and_scalar_arguments(&mut arguments, "first + k", &|_| unreachable!("the linear walk has no coordinates"));
+        self.leaf_and_scalar_arguments(&mut arguments, "first + k", &|_| {
+            unreachable!("the linear walk has no coordinates")
+        });
         let value = format!("value({})", arguments.join(", "));
         if store {
             line!(self, "{indent}    result.v[k] = {value};");
@@ -264,7 +362,10 @@ impl Writer<'_, '_, '_> {
         }
         line!(self, "{indent}}}");
         if store {
-            line!(self, "{indent}*reinterpret_cast<cuprum_pack<{t}, {vector}>*>(out + first) = result;");
+            line!(
+                self,
+                "{indent}*reinterpret_cast<cuprum_pack<{t}, {vector}>*>(out + first) = result;"
+            );
         }
     }
 
@@ -272,10 +373,17 @@ impl Writer<'_, '_, '_> {
     fn scalar_body(&mut self, indent: &str, slot: &str) {
         let rank = usize::from(self.walk.rank);
         if rank > 0 {
-            let index = if self.walk.wide { "unsigned long long" } else { "unsigned int" };
+            let index = if self.walk.wide {
+                "unsigned long long"
+            } else {
+                "unsigned int"
+            };
             line!(self, "{indent}{index} rest = ({index})i;");
             for axis in (1..rank).rev() {
-                line!(self, "{indent}const {index} c{axis} = rest % dims.size[{axis}];");
+                line!(
+                    self,
+                    "{indent}const {index} c{axis} = rest % dims.size[{axis}];"
+                );
                 line!(self, "{indent}rest /= dims.size[{axis}];");
             }
             line!(self, "{indent}const {index} c0 = rest;");
@@ -294,7 +402,9 @@ impl Writer<'_, '_, '_> {
             .collect();
         let strided = |operand: usize| {
             let row = rows[operand];
-            let terms: Vec<String> = (0..rank).map(|axis| format!("({signed})c{axis} * dims.stride[{row}][{axis}]")).collect();
+            let terms: Vec<String> = (0..rank)
+                .map(|axis| format!("({signed})c{axis} * dims.stride[{row}][{axis}]"))
+                .collect();
             format!("dims.base[{row}] + {}", terms.join(" + "))
         };
         let outputs = self.outputs();
@@ -322,11 +432,19 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    fn leaf_and_scalar_arguments(&self, arguments: &mut Vec<String>, index: &str, strided: &dyn Fn(usize) -> String) {
+    fn leaf_and_scalar_arguments(
+        &self,
+        arguments: &mut Vec<String>,
+        index: &str,
+        strided: &dyn Fn(usize) -> String,
+    ) {
         for (at, leaf) in self.leaves.iter().enumerate() {
             let index = match self.leaf_access(at) {
                 Access::Uniform => "0ull".to_owned(),
-                Access::Strided => format!("(unsigned long long)({})", strided(self.outputs() + self.program.views.len() + at)),
+                Access::Strided => format!(
+                    "(unsigned long long)({})",
+                    strided(self.outputs() + self.program.views.len() + at)
+                ),
                 _ => index.to_owned(),
             };
             let params: String = leaf.params().map(|(_, name)| format!(", {name}")).collect();
@@ -337,9 +455,18 @@ impl Writer<'_, '_, '_> {
 
     /// `into = into (op) value`, in the accumulator's type.
     fn combine(&mut self, indent: &str, into: &str, value: &str) {
-        let Kind::Reduce { op, accumulator, .. } = self.kind else { unreachable!("only reductions combine") };
+        let Kind::Reduce {
+            op, accumulator, ..
+        } = self.kind
+        else {
+            unreachable!("only reductions combine")
+        };
         let t = accumulator.c_name();
-        line!(self, "{indent}{{ const {t} x = ({t}){value}; {into} = {}; }}", combination(op, accumulator, into, "x"));
+        line!(
+            self,
+            "{indent}{{ const {t} x = ({t}){value}; {into} = {}; }}",
+            combination(op, accumulator, into, "x")
+        );
     }
 
     /// Combines `r[..]` of all threads of the block; thread 0 stores the result.
@@ -348,20 +475,37 @@ impl Writer<'_, '_, '_> {
         let warps = REDUCE_THREADS / 32;
         line!(self, "    {t} a = r[0];");
         for k in 1..self.walk.vector {
-            line!(self, "    {{ const {t} x = r[{k}]; a = {}; }}", combination(op, accumulator, "a", "x"));
+            line!(
+                self,
+                "    {{ const {t} x = r[{k}]; a = {}; }}",
+                combination(op, accumulator, "a", "x")
+            );
         }
         let shuffles = |from: u32, indent: &str| {
             let body = combination(op, accumulator, "a", "x");
-            format!("{indent}#pragma unroll\n{indent}for (int d = {from}; d > 0; d >>= 1) {{ const {t} x = __shfl_down_sync(0xffffffffu, a, d); a = {body}; }}")
+            format!(
+                "{indent}#pragma unroll\n{indent}for (int d = {from}; d > 0; d >>= 1) {{ const {t} x = __shfl_down_sync(0xffffffffu, a, d); a = {body}; }}"
+            )
         };
         line!(self, "{}", shuffles(16, "    "));
         line!(self, "    __shared__ {t} partial[{warps}];");
-        line!(self, "    if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = a;");
+        line!(
+            self,
+            "    if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = a;"
+        );
         line!(self, "    __syncthreads();");
         line!(self, "    if (threadIdx.x < 32) {{");
-        line!(self, "        a = threadIdx.x < {warps} ? partial[threadIdx.x] : {};", identity(op, accumulator));
+        line!(
+            self,
+            "        a = threadIdx.x < {warps} ? partial[threadIdx.x] : {};",
+            identity(op, accumulator)
+        );
         line!(self, "{}", shuffles(warps / 2, "        "));
-        line!(self, "        if (threadIdx.x == 0) out[blockIdx.x] = ({})a;", self.out_type().c_name());
+        line!(
+            self,
+            "        if (threadIdx.x == 0) out[blockIdx.x] = ({})a;",
+            self.out_type().c_name()
+        );
         line!(self, "    }}");
     }
 }
@@ -381,7 +525,9 @@ fn identity(op: Reduction, dtype: DType) -> &'static str {
         (Reduction::Max, DType::I32) => "(-0x7fffffff - 1)",
         (Reduction::Max, DType::I64) => "(-0x7fffffffffffffffll - 1)",
         (Reduction::Max, DType::U32 | DType::U64) => "0",
-        (Reduction::Min | Reduction::Max, DType::Bool) => unreachable!("masks are cast before they are reduced"),
+        (Reduction::Min | Reduction::Max, DType::Bool) => {
+            unreachable!("masks are cast before they are reduced")
+        }
     }
 }
 

@@ -10,12 +10,12 @@ use crate::array::GpuArray;
 use crate::element::{DType, Element, Scalar as _};
 use crate::error::{Error, Result};
 use crate::expr::{IntoExpr as _, Node};
+use crate::kernel::cache;
 use crate::kernel::key::key;
 use crate::kernel::launch::{arguments, context_word, leaf_strides, operands, stream_of};
 use crate::kernel::plan::Plan;
 use crate::kernel::program::Program;
 use crate::kernel::source::{Kind, REDUCE_THREADS, generate};
-use crate::kernel::cache;
 use crate::shape::Shape;
 use crate::trusted;
 
@@ -44,7 +44,10 @@ pub(crate) fn to_host<A: Element, R: Element>(root: &Node<'_>, op: Reduction) ->
 }
 
 /// A reduction that runs in type `A` and leaves its result, of type `R`, on the device.
-pub(crate) fn on_device<A: Element, R: Element>(root: &Node<'_>, op: Reduction) -> Result<GpuArray<R>> {
+pub(crate) fn on_device<A: Element, R: Element>(
+    root: &Node<'_>,
+    op: Reduction,
+) -> Result<GpuArray<R>> {
     let program = Program::new(root)?;
     let shape = program.shape()?;
     let stream = stream_of(&program, None)?;
@@ -60,7 +63,15 @@ pub(crate) fn on_device<A: Element, R: Element>(root: &Node<'_>, op: Reduction) 
     if blocks == 1 {
         return pass(&program, &plan, stream, op, A::DTYPE, 1, Shape::from(()));
     }
-    let partial: GpuArray<A> = pass(&program, &plan, stream, op, A::DTYPE, blocks, Shape::from(blocks as usize))?;
+    let partial: GpuArray<A> = pass(
+        &program,
+        &plan,
+        stream,
+        op,
+        A::DTYPE,
+        blocks,
+        Shape::from(blocks as usize),
+    )?;
     let partial = (&partial).into_expr();
     let program = Program::new(&partial.node)?;
     let plan = self::plan(&program, &Shape::from(blocks as usize))?;
@@ -74,20 +85,46 @@ fn plan(program: &Program<'_, '_>, shape: &[usize]) -> Result<Plan> {
 
 /// How many blocks a reduction should run with.
 fn blocks(stream: &Stream, plan: &Plan) -> Result<u32> {
-    let useful = plan.count.div_ceil(usize::from(plan.walk.vector) * REDUCE_THREADS as usize * PER_THREAD);
-    let multiprocessors = stream.context().device().attribute(DeviceAttribute::MULTIPROCESSOR_COUNT)?.max(1).unsigned_abs() as usize;
+    let useful = plan
+        .count
+        .div_ceil(usize::from(plan.walk.vector) * REDUCE_THREADS as usize * PER_THREAD);
+    let multiprocessors = stream
+        .context()
+        .device()
+        .attribute(DeviceAttribute::MULTIPROCESSOR_COUNT)?
+        .max(1)
+        .unsigned_abs() as usize;
     let blocks = useful.clamp(1, multiprocessors * BLOCKS_PER_MULTIPROCESSOR);
     Ok(u32::try_from(blocks).expect("a device has fewer than 2^28 multiprocessors"))
 }
 
 /// One launch: `blocks` results in a new array of type `R`.
-fn pass<R: Element>(program: &Program<'_, '_>, plan: &Plan, stream: &Stream, op: Reduction, accumulator: DType, blocks: u32, shape: Shape) -> Result<GpuArray<R>> {
-    let kind = Kind::Reduce { op, accumulator, result: R::DTYPE };
+fn pass<R: Element>(
+    program: &Program<'_, '_>,
+    plan: &Plan,
+    stream: &Stream,
+    op: Reduction,
+    accumulator: DType,
+    blocks: u32,
+    shape: Shape,
+) -> Result<GpuArray<R>> {
+    let kind = Kind::Reduce {
+        op,
+        accumulator,
+        result: R::DTYPE,
+    };
     let key = key(context_word(stream), kind, program, &plan.walk);
-    let kernel = cache::kernel(stream.context(), &key, || generate(kind, program, &plan.walk))?;
+    let kernel = cache::kernel(stream.context(), &key, || {
+        generate(kind, program, &plan.walk)
+    })?;
     let mut result = GpuArray::<R>::uninit(stream, shape)?;
     let mut target = result.view_mut();
     let args = arguments(program, plan, R::any_view_mut(target.device_view_mut()), 0)?;
-    trusted::launch(&kernel, stream, LaunchConfig::grid_1d(blocks, REDUCE_THREADS), &args)?;
+    trusted::launch(
+        &kernel,
+        stream,
+        LaunchConfig::grid_1d(blocks, REDUCE_THREADS),
+        &args,
+    )?;
     Ok(result)
 }

@@ -6,7 +6,10 @@ use cuprum_gpuarray::{Element, GpuArray, Shape};
 
 /// A stream of the software device.
 pub fn stream() -> Stream {
-    Device::by_name("soft:0").and_then(|device| device.context()).expect("the software device is always there").default_stream()
+    Device::by_name("soft:0")
+        .and_then(|device| device.context())
+        .expect("the software device is always there")
+        .default_stream()
 }
 
 /// An array with these elements.
