@@ -529,7 +529,7 @@ fn failure(
             ),
         );
     }
-    let hints = hints(&log, found);
+    let hints = hints(&log);
     Error::compile(CompileFailure {
         file_name: source.file_name.clone(),
         source: source.text.clone(),
@@ -542,10 +542,13 @@ fn failure(
 }
 
 /// Advice for the causes that are met most.
-fn hints(log: &str, found: &Found) -> Vec<String> {
+fn hints(log: &str) -> Vec<String> {
     let mut hints = Vec::new();
-    if log.contains("open source file") {
-        let missing: Vec<&str> = found.unresolved.iter().map(String::as_str).collect();
+    let missing: Vec<&str> = log
+        .lines()
+        .filter_map(|line| Some(line.split_once("open source file \"")?.1.split_once('"')?.0))
+        .collect();
+    if !missing.is_empty() {
         hints.push(format!(
             "not found: {}. Add the directory with include_dir, or the text with header. CUDA's own headers are found beside a toolkit's NVRTC, and NVRTC 13.5 carries most of them; a host's C++ headers do not exist for kernels",
             missing.join(", ")

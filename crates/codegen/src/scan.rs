@@ -88,7 +88,7 @@ impl<'a> Pieces<'a> {
                 match text[end..].find('\n') {
                     None => return text.len(),
                     Some(at) if text[..end + at].trim_end_matches('\r').ends_with('\\') => {
-                        end += at + 1
+                        end += at + 1;
                     }
                     Some(at) => return end + at,
                 }

@@ -250,7 +250,7 @@ mod tests {
                         fetch(Wheel::Cuda13_0, &surroundings)
                             .expect("fetched")
                             .is_dir()
-                    )
+                    );
                 });
             }
         });

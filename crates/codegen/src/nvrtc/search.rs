@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 /// The environment that decides where to look: read in one place, so that tests can give another.
 #[derive(Debug, Clone)]
@@ -312,11 +312,9 @@ fn ask_loader(surroundings: &Surroundings) -> Vec<Candidate> {
 
 /// The directories in which this Python looks for packages. Asked once a process, because it starts one.
 fn python_paths(python: &OsString) -> &'static [PathBuf] {
-    static ASKED: OnceLock<std::sync::Mutex<Vec<(OsString, &'static [PathBuf])>>> = OnceLock::new();
-    let mut asked = ASKED
-        .get_or_init(Default::default)
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    type Answer = (OsString, &'static [PathBuf]);
+    static ASKED: Mutex<Vec<Answer>> = Mutex::new(Vec::new());
+    let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, paths)) = asked.iter().find(|(known, _)| known == python) {
         return paths;
     }
