@@ -466,31 +466,25 @@ fn headers_in_memory(source: &Source, found: &Found) -> Result<Vec<(CString, CSt
         .collect()
 }
 
-/// The directories with CUDA's headers, if one of the names is there: beside the compiler, or carried by it. Empty if nothing has any.
+/// The directories with CUDA's headers, if one of the names is there: beside the compiler, then carried by it, for what the wheels or
+/// the toolkit beside it lack. Empty if none of the names is in any.
 fn cuda_header_dirs(
     nvrtc: Nvrtc,
     names: &BTreeSet<String>,
     cache: Option<&Path>,
 ) -> Result<Vec<PathBuf>> {
-    let holds_any = |dirs: &[PathBuf]| {
-        names
-            .iter()
-            .any(|name| dirs.iter().any(|dir| dir.join(name).is_file()))
-    };
-    let beside = nvrtc.header_dirs_beside();
-    if holds_any(&beside) {
-        return Ok(beside);
+    let holds = |dirs: &[PathBuf], name: &str| dirs.iter().any(|dir| dir.join(name).is_file());
+    let mut dirs = nvrtc.header_dirs_beside();
+    // A full set has both CUDA's own headers and those of its C++ library.
+    if !(holds(&dirs, "cuda_fp16.h") && holds(&dirs, "nv/target"))
+        && let Some(carried) = cache.and_then(|cache| nvrtc.bundled_header_dirs(cache))
+    {
+        dirs.extend(carried?);
     }
-    let Some(cache) = cache else {
-        return Ok(Vec::new());
-    };
-    match nvrtc.bundled_header_dirs(cache) {
-        Some(dirs) => {
-            let dirs = dirs?;
-            Ok(if holds_any(&dirs) { dirs } else { Vec::new() })
-        }
-        None => Ok(Vec::new()),
+    if !names.iter().any(|name| holds(&dirs, name)) {
+        dirs.clear();
     }
+    Ok(dirs)
 }
 
 /// The error of a source that NVRTC refused.

@@ -201,7 +201,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_pointer_wide() {
+    fn one_pointer_wide_and_shareable() {
+        const fn is_shareable<T: Send + Sync>() {}
+        const { is_shareable::<Error>() };
         assert_eq!(size_of::<Error>(), size_of::<usize>());
     }
 

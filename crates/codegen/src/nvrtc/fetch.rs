@@ -1,6 +1,6 @@
 //! Bringing an NVRTC where there is none: pip downloads a pinned wheel, Python unpacks it into Cuprum's cache.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,6 +8,9 @@ use std::process::{Command, Stdio};
 use super::search::Surroundings;
 use super::wheels::Wheel;
 use crate::error::{Error, ErrorKind, Result};
+
+/// How the names of the directories begin in which a fetch works.
+const WORK: &str = ".fetching-";
 
 /// Unpacks a wheel without the second build of each library (`.alt.`), which nothing here uses and which doubles the size.
 const UNPACK: &str = "import sys, zipfile
@@ -47,13 +50,22 @@ pub(crate) fn fetch(wheel: Wheel, surroundings: &Surroundings) -> Result<PathBuf
         .write(true)
         .open(&lock_path)
         .map_err(|error| Error::io("open the lock file", &lock_path, error))?;
-    if lock.try_lock().is_err() {
-        say(&format!(
-            "waiting for another process that fetches into {}",
-            root.display()
-        ));
-        lock.lock()
-            .map_err(|error| Error::io("lock", &lock_path, error))?;
+    let locked = match lock.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            say(&format!(
+                "waiting for another process that fetches into {}",
+                root.display()
+            ));
+            lock.lock()
+        }
+        Err(TryLockError::Error(error)) => Err(error),
+        Ok(()) => Ok(()),
+    };
+    match locked {
+        Ok(()) => remove_leftovers(&root),
+        // Some network file systems lock nothing. Two processes then fetch the same, and the rename below lets one win.
+        Err(error) if error.kind() == std::io::ErrorKind::Unsupported => {}
+        Err(error) => return Err(Error::io("lock", &lock_path, error)),
     }
     if folder.is_dir() {
         return Ok(folder);
@@ -65,7 +77,7 @@ pub(crate) fn fetch(wheel: Wheel, surroundings: &Surroundings) -> Result<PathBuf
         folder.display()
     ));
     let work = tempfile::Builder::new()
-        .prefix(".fetching-")
+        .prefix(WORK)
         .tempdir_in(&root)
         .map_err(|error| Error::io("create a directory in", &root, error))?;
     let file = download(wheel, surroundings, work.path())?;
@@ -81,6 +93,20 @@ pub(crate) fn fetch(wheel: Wheel, surroundings: &Surroundings) -> Result<PathBuf
     }
     say("fetched");
     Ok(folder)
+}
+
+/// Removes what processes that were killed while they fetched left behind: nobody else works here while the lock is held.
+fn remove_leftovers(root: &Path) {
+    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+        if entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(WORK.as_bytes())
+        {
+            // What cannot be removed only takes room.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// `pip download` of exactly the pinned files, into `dir`; answers the wheel's path.
@@ -225,11 +251,17 @@ mod tests {
             .to_string();
         assert!(text.contains("hint: pip reached no index"), "{text}");
 
+        fs::create_dir(root.path().join("nvrtc/.fetching-dead")).expect("create");
+        fetch(Wheel::Cuda13_5, &surroundings(&offline, root.path())).expect_err("offline");
         let left: Vec<_> = fs::read_dir(root.path().join("nvrtc"))
             .expect("the folder")
             .map(|entry| entry.expect("an entry").file_name())
             .collect();
-        assert_eq!(left, ["lock"], "a failed fetch leaves nothing behind");
+        assert_eq!(
+            left,
+            ["lock"],
+            "neither a failed nor a killed fetch leaves anything behind"
+        );
     }
 
     #[test]

@@ -209,7 +209,13 @@ impl Nvrtc {
             return Ok(*known);
         }
         let file = FileId::of(&path).map_err(|error| broken(error.to_string()))?;
-        let builtins = search::builtins_beside(&path);
+        let mut builtins = search::builtins_beside(&path);
+        if builtins.is_empty()
+            && let Ok(real) = path.canonicalize()
+        {
+            // The path may be a link to a library whose builtins have none beside it.
+            builtins = search::builtins_beside(&real);
+        }
         let api = raw::Api::open(&builtins, &path).map_err(broken)?;
         let version = api.version().map_err(|code| broken(api.describe(code)))?;
         let mut architectures = api
@@ -401,9 +407,10 @@ impl Nvrtc {
                     .map(|package| nvidia.join(package).join("include"))
             });
         let own = ["include", "include/cccl"].map(|below| root.join(below));
-        // A toolkit's lib64 may be targets/x86_64-linux/lib, whose includes lie beside it, or the root's.
+        // The lib64 of a toolkit may be targets/x86_64-linux/lib, and its headers lie in the toolkit's root.
         let above = root
             .parent()
+            .filter(|targets| targets.ends_with("targets"))
             .and_then(Path::parent)
             .map(|toolkit| toolkit.join("include"));
         own.into_iter()
