@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a bundle on a machine with an NVIDIA GPU. Usage: OUT=folder run.sh STAGE...
-# Stages: facts tests tour examples sanitize bench all
+# Stages: facts cubins tests tour examples sanitize bench all
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 out=${OUT:-$PWD}
@@ -8,7 +8,7 @@ work=${CUPRUM_BUNDLE_WORK:-/tmp/cuprum-bundle}
 mkdir -p "$work" "$out"
 [ -e "$work/.unpacked" ] && [ "$work/.unpacked" -nt "$here/cuprum.tar.xz" ] || { tar -xJf "$here/cuprum.tar.xz" -C "$work" && touch "$work/.unpacked"; }
 cd "$work" || exit 1
-export CUPRUM_CACHE_DIR=$work/cache CUPRUM_FETCH=0 CUPRUM_TEST_CUBINS=$work/cubins RUST_BACKTRACE=1
+export CUPRUM_CACHE_DIR=$work/cache CUPRUM_FETCH=0 RUST_BACKTRACE=1
 command -v nvcc >/dev/null || export PATH=/usr/local/cuda/bin:$PATH
 # An NVRTC outside the loader's path: the toolkit's, else one of a Python wheel.
 if [ -z "${CUPRUM_NVRTC:-}" ] && [ -z "${CUDA_HOME:-}" ] && [ -d /usr/local/cuda ]; then export CUDA_HOME=/usr/local/cuda; fi
@@ -19,6 +19,7 @@ for s in "$@"; do
   case $s in
     facts) stage facts bash -c 'date -u; nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.mem --format=csv; nvcc --version | tail -2; lscpu | grep -E "Model name|^CPU\(s\)"';;
     tests) stage tests bin/tests;;
+    cubins) stage cubins bin/examples load cubins;;
     tour) stage tour bin/examples tour --device all --out "$out/tour";;
     examples) stage examples bin/examples all;;
     sanitize)
@@ -29,7 +30,7 @@ for s in "$@"; do
     bench)
       nvcc -O3 -std=c++17 -arch=native --shared -Xcompiler -fPIC benches/peers/peers.cu -o "$work/libpeers.so" -lcuda || exit 1
       CUPRUM_PEERS=$work/libpeers.so stage bench bin/benches --bench;;
-    all) "$here/run.sh" facts tests tour sanitize bench; exit $?;;
+    all) "$here/run.sh" facts cubins tests tour sanitize bench; exit $?;;
     *) echo "unknown stage $s"; exit 2;;
   esac
 done

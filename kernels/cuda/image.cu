@@ -2,7 +2,7 @@
 //
 // Launch: one thread a pixel, blocks of any shape, grid covering width x height.
 // Pictures are row-major without padding; RGB pictures interleave three bytes a pixel.
-// Each kernel has a host reference in crates/checks/src/image.rs.
+// Each kernel has a host reference in kernels/src/image.rs.
 
 // Rec. 601 luma of an 8-bit RGB picture, in 0..255 as float.
 extern "C" __global__ void greyscale(const unsigned char *rgb, float *grey, int width, int height)

@@ -22,7 +22,7 @@ const FEATURES: &str = "soft,cuda-13000";
 const EXECUTABLES: &[(&str, &str, &str, &str)] = &[
     ("cuprum-tests", "--test", "devices", "tests"),
     ("cuprum-benches", "--bench", "all", "benches"),
-    ("cuprum-tests", "--bin", "examples", "examples"),
+    ("cuprum-tests", "--bin", "all-examples", "examples"),
 ];
 
 /// Folders copied as they are.

@@ -1,1 +1,26 @@
 //! Conformance and property checks of every Cuprum crate, as functions over a device.
+//!
+//! A [`Check`] runs on any [`Device`] and compares what the device did with an independent reference: host arithmetic,
+//! a published value, or an invariant. The test suite runs [`all`] of them on every device present, and so can any
+//! program that wants to know whether a device does its work.
+//!
+//! ```
+//! use cuprum_checks::{Subject, all};
+//! use cuprum::prelude::*;
+//!
+//! let subject = Subject::new(Device::by_name("soft:0")?)?;
+//! let check = all().into_iter().find(|check| check.name == "memory::round_trip").expect("the check exists");
+//! let report = check.run(&subject)?;
+//! assert!(report.cases > 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod check;
+
+pub use check::{Check, Failure, Report, Subject, Tag};
+
+/// Every check, in the order of the layers they look at.
+#[must_use]
+pub fn all() -> Vec<Check> {
+    Vec::new()
+}

@@ -1,1 +1,20 @@
-//! PyCUDA re-thought in Rust: compile CUDA C++ at run time and run it on a GPU, or on the built-in software device.
+#![doc = include_str!("../README.md")]
+
+pub use cuprum_codegen as codegen;
+pub use cuprum_driver_core as driver;
+pub use cuprum_gpuarray as gpuarray;
+pub use cuprum_kernels as kernels;
+
+mod error;
+
+pub use error::{Error, Result};
+
+/// What most programs use.
+pub mod prelude {
+    pub use cuprum_codegen::SourceModule;
+    pub use cuprum_driver_core::{
+        Context, Device, DeviceBuffer, DeviceCopy, DeviceView, DeviceViewMut, Event, Function,
+        LaunchConfig, Module, PinnedBuffer, Stream,
+    };
+    pub use cuprum_gpuarray::prelude::*;
+}
