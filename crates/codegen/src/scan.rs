@@ -439,4 +439,65 @@ mod tests {
             let _ = (includes(text), start_of_code(text), code_only(text));
         }
     }
+
+    /// Texts put together at random from what the scanners look for: none may make them panic or lose the place.
+    #[test]
+    fn random_texts_are_survived() {
+        const FRAGMENTS: [&str; 36] = [
+            "\n",
+            "\r\n",
+            "\\",
+            "\\\n",
+            "\"",
+            "'",
+            "/*",
+            "*/",
+            "//",
+            "/",
+            "#",
+            "# ",
+            "include",
+            "#include <a>",
+            "#if ",
+            "#endif",
+            "__has_include(",
+            "R\"",
+            "R\"x(",
+            ")x\"",
+            "(",
+            ")",
+            "<",
+            ">",
+            "[",
+            "]",
+            "{",
+            "}",
+            ",",
+            "=",
+            "__global__ ",
+            "__launch_bounds__(3) ",
+            "void k(int x",
+            "é日",
+            "1'0",
+            "k.cu(1): error: x\n  y\n  ^\n",
+        ];
+        let mut state = 1_u64;
+        for _ in 0..30_000 {
+            let mut text = String::new();
+            for _ in 0..state % 23 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                text.push_str(FRAGMENTS[(state >> 33) as usize % FRAGMENTS.len()]);
+            }
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            assert!(text.is_char_boundary(start_of_code(&text)), "{text:?}");
+            assert_eq!(code_only(&text).len(), text.len());
+            let _ = includes(&text);
+            let _ = crate::declarations::kernels(&text);
+            for one in crate::diagnostics::parse(&text) {
+                let _ = one.to_string();
+            }
+        }
+    }
 }
