@@ -231,9 +231,9 @@ impl Layout {
         for (&length, &stride) in self.shape.iter().zip(&self.strides) {
             let reach = (length - 1).cast_signed() * stride;
             if reach < 0 {
-                low += reach
+                low += reach;
             } else {
-                high += reach
+                high += reach;
             }
         }
         self.offset.wrapping_add_signed(low)..self.offset.wrapping_add_signed(high) + 1

@@ -130,7 +130,12 @@ slice_arg_from_integer!(isize, usize, i32);
 /// ```
 #[macro_export]
 macro_rules! s {
-    (@ [$($done:expr),*]) => { [$($done),*] };
+    (@ [$($done:expr),*]) => {{
+        // Ranges with a negative end mean something here.
+        #[allow(clippy::reversed_empty_ranges, reason = "negative ends count from the end of the axis")]
+        let arguments = [$($done),*];
+        arguments
+    }};
     (@ [$($done:expr),*] $range:expr ; $step:expr) => {
         $crate::s!(@ [$($done,)* $crate::SliceArg::from($range).step_by($step)])
     };

@@ -23,6 +23,10 @@ use crate::view::{GpuView, GpuViewMut};
 /// `+ - *`, negation and [`powi`](Self::powi) wrap on overflow, in release and debug builds. Division truncates towards zero and `%` has the
 /// sign of the dividend, as in Rust and C (NumPy's `//` floors). Dividing by zero is no error: the result is what the device gives, all ones on
 /// NVIDIA's for 32-bit types. `MIN / -1` is `MIN`, `MIN % -1` is 0.
+#[allow(
+    clippy::wrong_self_convention,
+    reason = "what implements this are references"
+)]
 pub trait Operand<'a>: IntoExpr<'a, Self::Value> + Sized {
     /// The type of the values.
     type Value: Scalar;
@@ -49,6 +53,17 @@ pub trait Operand<'a>: IntoExpr<'a, Self::Value> + Sized {
         Self::Value: Element,
     {
         launch::eval(&self.into_expr().node, Some(stream))
+    }
+
+    /// Finds or builds the kernel that [`eval`](Self::eval) would run, and runs nothing: the first evaluation is then as quick as later ones.
+    ///
+    /// # Errors
+    /// As `eval`.
+    fn prepare(self) -> Result<()>
+    where
+        Self::Value: Element,
+    {
+        launch::prepare(&self.into_expr().node)
     }
 
     /// What evaluating would run: the kernel's source, its launch and its memory traffic. Runs nothing and compiles nothing.

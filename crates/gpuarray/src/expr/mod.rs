@@ -152,6 +152,24 @@ impl<'a, T: Element> IntoExpr<'a, T> for &'a GpuViewMut<'_, T> {
     }
 }
 
+impl<'a, T: Element> From<GpuView<'a, T>> for Expr<'a, T> {
+    fn from(view: GpuView<'a, T>) -> Self {
+        view.into_expr()
+    }
+}
+
+impl<'a, T: Element> From<&GpuView<'a, T>> for Expr<'a, T> {
+    fn from(view: &GpuView<'a, T>) -> Self {
+        view.into_expr()
+    }
+}
+
+impl<'a, T: Element> From<&'a GpuArray<T>> for Expr<'a, T> {
+    fn from(array: &'a GpuArray<T>) -> Self {
+        array.into_expr()
+    }
+}
+
 macro_rules! scalars_are_operands {
     ($($scalar:ty),+) => {$(
         impl<'a> IntoExpr<'a, $scalar> for $scalar {

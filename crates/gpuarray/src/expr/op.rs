@@ -163,7 +163,7 @@ impl Op {
             // Infinity minus itself is NaN.
             Op::IsFinite => format!("{a} - {a} == 0"),
             Op::Cast => cast(from, to, a),
-            Op::PowI => return power(from, param, a),
+            Op::PowI => power(from, param, a),
             Op::Add => arithmetic("+"),
             Op::Sub => arithmetic("-"),
             Op::Mul => arithmetic("*"),

@@ -291,24 +291,41 @@ pub(crate) fn map_config(count: usize, vector: u8) -> Result<LaunchConfig> {
     Ok(LaunchConfig::grid_1d(blocks, MAP_THREADS))
 }
 
-/// What evaluating an expression would run.
-pub(crate) fn explain(root: &Node<'_>) -> Result<Explanation> {
+/// Builds the kernel of an evaluation if it is not there yet.
+pub(crate) fn prepare(root: &Node<'_>) -> Result<()> {
     let program = Program::new(root)?;
-    let layout = Layout::row_major(program.shape()?)?;
-    let strides = leaf_strides(&program);
-    // A new array is aligned for every vector.
+    let shape = program.shape()?;
+    let stream = stream_of(&program, None)?;
+    let plan = plan_new(&program, &Layout::row_major(shape)?)?;
+    let key = key(context_word(stream), Kind::Map, &program, &plan.walk);
+    cache::kernel(stream.context(), &key, || {
+        generate(Kind::Map, &program, &plan.walk)
+    })?;
+    Ok(())
+}
+
+/// Plans the evaluation into a new array, which is aligned for every vector.
+fn plan_new(program: &Program<'_, '_>, layout: &Layout) -> Result<Plan> {
+    let strides = leaf_strides(program);
     let target = Operand {
         dtype: program.dtype(),
         shape: layout.shape(),
         strides: layout.strides(),
         address: 256,
     };
-    let plan = Plan::new(
+    Plan::new(
         layout.shape(),
-        &operands(&program, &strides, Some(target)),
+        &operands(program, &strides, Some(target)),
         1,
         |_| false,
-    )?;
+    )
+}
+
+/// What evaluating an expression would run.
+pub(crate) fn explain(root: &Node<'_>) -> Result<Explanation> {
+    let program = Program::new(root)?;
+    let layout = Layout::row_major(program.shape()?)?;
+    let plan = plan_new(&program, &layout)?;
     let config = map_config(plan.count, plan.walk.vector)?;
     let of_views: usize = program
         .views

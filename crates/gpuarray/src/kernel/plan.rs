@@ -244,7 +244,7 @@ impl Plan {
         let Some(narrowest) = narrowest else { return };
         let vector = (VECTOR_BYTES / narrowest).min(4);
         let aligned = |operand: &Operand<'_>| {
-            operand.address != 0 && operand.address % VECTOR_BYTES as u64 == 0
+            operand.address != 0 && operand.address.is_multiple_of(VECTOR_BYTES as u64)
         };
         // Single stores at a distance would cost more than vector loads gain; and there must be something to gain.
         if operands[..outputs].iter().any(|output| !aligned(output)) || self.count < vector {

@@ -128,3 +128,56 @@ fn pass<R: Element>(
     )?;
     Ok(result)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Operand as _, s};
+    use cuprum_codegen::{Source, Target, compile};
+    use cuprum_driver_core::Device;
+
+    /// The kernels of every reduction of every type compile, for linear and strided walks.
+    #[test]
+    fn kernels_compile() {
+        fn all<T: Element>() {
+            let stream = Device::by_name("soft:0")
+                .and_then(|device| device.context())
+                .expect("the software device")
+                .default_stream();
+            let x = GpuArray::<T>::zeros(&stream, (6, 8)).expect("allocates");
+            for view in [x.view(), x.slice(s![.., ..;-3])] {
+                let expr = view.abs();
+                let program = Program::new(&expr.node).expect("small");
+                let plan = plan(&program, view.shape()).expect("broadcasts");
+                let kinds = [
+                    (Reduction::Sum, T::Accumulator::DTYPE, T::Sum::DTYPE),
+                    (Reduction::Min, T::DTYPE, T::DTYPE),
+                    (Reduction::Max, T::DTYPE, T::DTYPE),
+                ];
+                for (op, accumulator, result) in kinds {
+                    let text = generate(
+                        Kind::Reduce {
+                            op,
+                            accumulator,
+                            result,
+                        },
+                        &program,
+                        &plan.walk,
+                    );
+                    let source = Source::new(text.clone())
+                        .file_name("expression.cu")
+                        .option("-fmad=false");
+                    let image = compile(&source, Target::Ptx(80))
+                        .unwrap_or_else(|error| panic!("{text}\n{error}"));
+                    assert!(image.ptx().contains("shfl.sync.down"), "{}", image.ptx());
+                }
+            }
+        }
+        all::<f32>();
+        all::<f64>();
+        all::<i32>();
+        all::<u32>();
+        all::<i64>();
+        all::<u64>();
+    }
+}
