@@ -1,0 +1,276 @@
+//! Faults of a launch: what they are, their result codes, and their text.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use cuprum_driver_sys::CUresult;
+
+use super::context::{
+    BlockContext, FUNCTION_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SHIFT,
+};
+use super::launch::LaunchState;
+
+/// The end of a launch by its own doing, or by the time limit. Poisons the context.
+#[derive(Debug, Clone)]
+pub(crate) struct Fault {
+    /// What `cuStreamSynchronize` and later calls report.
+    pub(crate) code: CUresult,
+    /// Kernel, source line, block, thread, address, size, nearest allocation: all that is known.
+    pub(crate) message: String,
+}
+
+/// The state space that an access names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AccessSpace {
+    /// Global memory, which includes module constants.
+    Global,
+    /// Shared memory of the block.
+    Shared,
+    /// Local memory of the thread.
+    Local,
+    /// Kernel parameters.
+    Param,
+    /// Whatever the address's window says.
+    Generic,
+}
+
+/// A memory access, for messages and for the slow check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) space: AccessSpace,
+    /// Bytes, all elements of a vector together.
+    pub(crate) size: u32,
+    pub(crate) write: bool,
+    pub(crate) atomic: bool,
+}
+
+/// Where an instruction stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Line in the PTX text, from 1.
+    pub(crate) ptx_line: u32,
+    /// File and line in the source that the PTX was made from, if the PTX has line information.
+    pub(crate) source: Option<(Arc<str>, u32)>,
+}
+
+/// An instruction that can fault.
+#[derive(Debug, Clone)]
+pub(crate) struct Site {
+    pub(crate) place: Place,
+    pub(crate) access: Option<Access>,
+}
+
+/// What compiled code or a helper found wrong: the `kind` of a [`FaultRecord`](super::context::FaultRecord).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum FaultKind {
+    /// An access that the site describes.
+    Memory = 1,
+    /// `trap`.
+    Trap = 2,
+    /// A failed device-side assertion; its text has been printed.
+    Assert = 3,
+    /// A chain of calls deeper than the local or the host stack.
+    Stack = 4,
+    /// A call through a value that is not the address of a function of the expected shape.
+    Call = 5,
+    /// The end of a function without `ret`, or another place that must not be reached.
+    Unreachable = 6,
+    /// `brkpt` with no debugger.
+    Breakpoint = 7,
+    /// A helper was handed memory that the thread may not read (for example a format string).
+    Argument = 8,
+}
+
+impl FaultKind {
+    fn from_number(kind: u32) -> Option<Self> {
+        [
+            Self::Memory,
+            Self::Trap,
+            Self::Assert,
+            Self::Stack,
+            Self::Call,
+            Self::Unreachable,
+            Self::Breakpoint,
+            Self::Argument,
+        ]
+        .into_iter()
+        .find(|known| *known as u32 == kind)
+    }
+}
+
+/// Splits a packed thread index (see [`BlockContext::tid`]).
+fn unpack(tid: u32) -> [u32; 3] {
+    [tid & 0x3ff, tid >> 10 & 0x3ff, tid >> 20]
+}
+
+/// ", at file:line (PTX line n)".
+fn place_text(place: &Place) -> String {
+    match &place.source {
+        Some((file, line)) => format!(" at {file}:{line} (PTX line {})", place.ptx_line),
+        None => format!(" at PTX line {}", place.ptx_line),
+    }
+}
+
+/// The fault that `ctx.fault` records, in full.
+pub(crate) fn describe(state: &LaunchState, ctx: &BlockContext) -> Fault {
+    let kernel = &state.launch.kernel;
+    let record = &ctx.fault;
+    let site = kernel.sites.get(record.site as usize);
+    let (code, what) = match FaultKind::from_number(record.kind) {
+        Some(FaultKind::Memory) => match site.and_then(|site| site.access) {
+            Some(access) => memory(state, ctx, access),
+            None => (CUresult::ILLEGAL_ADDRESS, "illegal access".to_owned()),
+        },
+        Some(FaultKind::Trap) => (
+            CUresult::LAUNCH_FAILED,
+            "trap instruction executed".to_owned(),
+        ),
+        Some(FaultKind::Assert) => (CUresult::ASSERT, "device-side assertion failed".to_owned()),
+        Some(FaultKind::Stack) => (
+            CUresult::HARDWARE_STACK_ERROR,
+            format!(
+                "stack overflow: a chain of calls needs more than the {} bytes of stack that a thread has",
+                ctx.local_limits[0]
+            ),
+        ),
+        Some(FaultKind::Call) => (
+            CUresult::INVALID_PC,
+            format!(
+                "call through {:#x}, which is no function of the signature used",
+                record.address
+            ),
+        ),
+        Some(FaultKind::Unreachable) => (
+            CUresult::ILLEGAL_INSTRUCTION,
+            "execution ran past the end of a function".to_owned(),
+        ),
+        Some(FaultKind::Breakpoint) => (
+            CUresult::LAUNCH_FAILED,
+            "brkpt instruction executed with no debugger attached".to_owned(),
+        ),
+        Some(FaultKind::Argument) => (
+            CUresult::ILLEGAL_ADDRESS,
+            format!(
+                "a built-in function was given {:#x}, which the thread cannot read; {}",
+                record.address,
+                state.launch.memory.slow.describe(record.address)
+            ),
+        ),
+        None => (CUresult::UNKNOWN, "unknown fault".to_owned()),
+    };
+    let mut message = format!("kernel `{}`: {what}", kernel.info.name);
+    if let Some(site) = site {
+        message += &place_text(&site.place);
+    }
+    let thread = state
+        .tids
+        .get(record.thread as usize)
+        .map_or([record.thread, 0, 0], |&tid| unpack(tid));
+    let _ = write!(
+        message,
+        ", block ({}, {}, {}), thread ({}, {}, {})",
+        ctx.ctaid[0], ctx.ctaid[1], ctx.ctaid[2], thread[0], thread[1], thread[2]
+    );
+    if let Some(access) = site.and_then(|site| site.access)
+        && record.kind == FaultKind::Memory as u32
+        && is_global(access.space, record.address)
+    {
+        let _ = write!(
+            message,
+            "; {}",
+            state.launch.memory.slow.describe(record.address)
+        );
+    }
+    Fault { code, message }
+}
+
+fn is_global(space: AccessSpace, address: u64) -> bool {
+    match space {
+        AccessSpace::Global => true,
+        AccessSpace::Generic => address >> WINDOW_SHIFT == 0,
+        AccessSpace::Shared | AccessSpace::Local | AccessSpace::Param => false,
+    }
+}
+
+fn memory(state: &LaunchState, ctx: &BlockContext, access: Access) -> (CUresult, String) {
+    let address = ctx.fault.address;
+    let verb = match (access.atomic, access.write) {
+        (true, _) => "atomic operation on",
+        (false, true) => "write of",
+        (false, false) => "read of",
+    };
+    // A generic address is resolved to the space that its window names.
+    let (space, offset) = match access.space {
+        AccessSpace::Generic => match address >> WINDOW_SHIFT {
+            w if w == SHARED_WINDOW >> WINDOW_SHIFT => {
+                (AccessSpace::Shared, address - SHARED_WINDOW)
+            }
+            w if w == LOCAL_WINDOW >> WINDOW_SHIFT => (AccessSpace::Local, address - LOCAL_WINDOW),
+            w if w == PARAM_WINDOW >> WINDOW_SHIFT => (AccessSpace::Param, address - PARAM_WINDOW),
+            w if w == FUNCTION_WINDOW >> WINDOW_SHIFT => {
+                return (
+                    CUresult::ILLEGAL_ADDRESS,
+                    format!(
+                        "illegal {verb} {} bytes at the address of a function",
+                        access.size
+                    ),
+                );
+            }
+            _ => (AccessSpace::Global, address),
+        },
+        space => (space, address),
+    };
+    let (name, length) = match space {
+        AccessSpace::Global | AccessSpace::Generic => ("global", state.launch.memory.len),
+        AccessSpace::Shared => ("shared", ctx.shared_limits[0]),
+        AccessSpace::Local => ("local", ctx.local_limits[0]),
+        AccessSpace::Param => ("parameter", ctx.param_limits[0]),
+    };
+    let is_global = space == AccessSpace::Global;
+    let at = if is_global {
+        format!("{} bytes of global memory at {address:#x}", access.size)
+    } else {
+        format!(
+            "{} bytes of {name} memory at offset {offset:#x}",
+            access.size
+        )
+    };
+    if address & u64::from(access.size.next_power_of_two() - 1) != 0 {
+        return (
+            CUresult::MISALIGNED_ADDRESS,
+            format!("misaligned {verb} {at}"),
+        );
+    }
+    let wrong_space = match space {
+        AccessSpace::Local => access.atomic,
+        AccessSpace::Param => access.atomic || access.write,
+        _ => false,
+    };
+    if wrong_space {
+        return (
+            CUresult::INVALID_ADDRESS_SPACE,
+            format!("{verb} {at}, which does not allow that"),
+        );
+    }
+    let extent = if is_global {
+        String::new()
+    } else {
+        format!(", which has {length} bytes")
+    };
+    (
+        CUresult::ILLEGAL_ADDRESS,
+        format!("illegal {verb} {at}{extent}"),
+    )
+}
+
+/// Nobody in the block can go on.
+pub(crate) fn deadlock(state: &LaunchState, block: [u32; 3], waiting: &str) -> Fault {
+    Fault {
+        code: CUresult::LAUNCH_FAILED,
+        message: format!(
+            "kernel `{}`: deadlock in block ({}, {}, {}): {waiting}",
+            state.launch.kernel.info.name, block[0], block[1], block[2]
+        ),
+    }
+}
