@@ -440,8 +440,10 @@ impl Block {
             }
             self.call(state, kernel, id, first, thread)?;
             any = true;
+            // Regions with a single stop do not store it for each thread.
+            let uniform = (self.ctx.summary_or == self.ctx.summary_and).then_some(self.ctx.summary_or);
             for stopped in first..thread {
-                let next = self.next[stopped as usize];
+                let next = uniform.unwrap_or(self.next[stopped as usize]);
                 self.states[stopped as usize] = self.stop_thread(kernel, stopped, next);
             }
         }

@@ -39,14 +39,14 @@ pub(crate) struct FaultRecord {
     pub(crate) thread: u32,
     /// [`super::fault::FaultKind`] as a number.
     pub(crate) kind: u32,
-    /// Answer of the slow check to compiled code: 1 if the access may go on.
-    pub(crate) allowed: u32,
+    /// Answer of the slow check to compiled code: the host address to access, or 0 if the access is illegal.
+    pub(crate) resolved: u64,
 }
 
-/// Limits of one memory window by access size: entry `k` is the window's length divided by `1 << k`.
+/// Limits of one memory window by access size (1 to 32 bytes): entry `k` is the window's length divided by `1 << k`.
 ///
 /// An access of `1 << k` bytes at offset `o` is aligned and inside iff `rotate_right(o, k) < limits[k]`.
-pub(crate) type Limits = [u64; 5];
+pub(crate) type Limits = [u64; 6];
 
 /// Computes [`Limits`] of a window of `bytes` bytes.
 pub(crate) fn limits(bytes: u64) -> Limits {

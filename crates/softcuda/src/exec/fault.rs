@@ -74,12 +74,10 @@ pub(crate) enum FaultKind {
     Stack = 4,
     /// A call through a value that is not the address of a function of the expected shape.
     Call = 5,
-    /// The end of a function without `ret`, or another place that must not be reached.
-    Unreachable = 6,
     /// `brkpt` with no debugger.
-    Breakpoint = 7,
-    /// A helper was handed memory that the thread may not read (for example a format string).
-    Argument = 8,
+    Breakpoint = 6,
+    /// A built-in function was handed memory that the thread may not read (for example a format string).
+    Argument = 7,
 }
 
 impl FaultKind {
@@ -90,7 +88,6 @@ impl FaultKind {
             Self::Assert,
             Self::Stack,
             Self::Call,
-            Self::Unreachable,
             Self::Breakpoint,
             Self::Argument,
         ]
@@ -140,10 +137,6 @@ pub(crate) fn describe(state: &LaunchState, ctx: &BlockContext) -> Fault {
                 "call through {:#x}, which is no function of the signature used",
                 record.address
             ),
-        ),
-        Some(FaultKind::Unreachable) => (
-            CUresult::ILLEGAL_INSTRUCTION,
-            "execution ran past the end of a function".to_owned(),
         ),
         Some(FaultKind::Breakpoint) => (
             CUresult::LAUNCH_FAILED,

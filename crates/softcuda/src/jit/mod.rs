@@ -1,0 +1,63 @@
+//! From kernels to machine code, by Cranelift.
+//!
+//! A kernel becomes one machine function for each *region*: what threads execute from a resume point (the entry, a barrier, a warp operation, the
+//! head of a loop that waits) to their next stop. A region is a loop over the threads `first..end` of the block; inside it a PTX register is an SSA
+//! variable, so that the optimiser hoists what is uniform out of the thread loop. Values that live across a stop lie in the thread's frame, except
+//! those that are cheaper to compute again ([`plan`]). Functions that never stop threads are compiled once, one thread a call, and called from regions.
+//!
+//! Compiled code never raises signals: every access is checked, every division guarded, and what goes wrong is recorded in the block's context before
+//! the region returns [`STATUS_FAULT`](crate::exec::context::STATUS_FAULT).
+
+mod arith;
+mod atomics;
+mod bits;
+mod calls;
+mod code;
+mod compare;
+mod control;
+mod convert;
+mod float;
+mod half;
+mod lower;
+mod memory;
+mod moves;
+mod plan;
+mod registers;
+mod region;
+mod special;
+mod sync;
+mod unit;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cuprum_driver_sys::CUresult;
+
+pub(crate) use code::Code;
+
+use crate::exec::CompiledKernel;
+use crate::program::ir::Function;
+use crate::program::{KernelInfo, LoadError, Program};
+
+/// Compiles the kernel that is function number `kernel` of the program: `flat` is its body, whose synchronising calls have been inlined.
+///
+/// # Errors
+/// `NOT_SUPPORTED` naming the instruction that cannot be compiled, or the failure of the code generator.
+pub(crate) fn compile(
+    program: &Program,
+    kernel: u32,
+    info: KernelInfo,
+    flat: &Function,
+    addresses: &[u64],
+) -> Result<CompiledKernel, LoadError> {
+    let name = info.name.clone();
+    // The code generator panics on some inputs it cannot handle; that must not end the host program.
+    match catch_unwind(AssertUnwindSafe(|| {
+        unit::compile(program, kernel, info, flat, addresses)
+    })) {
+        Ok(result) => result,
+        Err(_) => Err(LoadError {
+            code: CUresult::NOT_SUPPORTED,
+            message: format!("kernel `{name}`: the code generator failed"),
+        }),
+    }
+}

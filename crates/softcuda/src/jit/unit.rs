@@ -1,0 +1,468 @@
+//! One kernel being compiled: its machine functions, sites and tables.
+
+use std::collections::HashMap;
+
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{AbiParam, InstBuilder as _, Signature, Type, UserFuncName};
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module as _};
+use cuprum_driver_sys::CUresult;
+
+use super::code::{Code, has_fma, host};
+use super::lower::Unsupported;
+use super::plan::Plan;
+use super::{region, registers, sync};
+use crate::exec::CompiledKernel;
+use crate::exec::context::RegionFn;
+use crate::exec::fault::{Access, Site};
+use crate::exec::helpers;
+use crate::exec::kernel::ResumePoint;
+use crate::program::ir::{Callee, Function, Kind, Line};
+use crate::program::{KernelInfo, LoadError, Program};
+
+/// Functions of the host that compiled code calls, by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Helper {
+    Raise,
+    Vprintf,
+    AssertFail,
+    Malloc,
+    Free,
+    Clock,
+    Pause,
+    AddF32,
+    AddF64,
+    Inc,
+    Dec,
+    AddF16,
+    AddF16x2,
+    AddBf16,
+    AddBf16x2,
+}
+
+impl Helper {
+    /// Address, parameters and result.
+    fn signature(self) -> (usize, &'static [Type], &'static [Type]) {
+        match self {
+            Self::Raise => (
+                helpers::raise as *const () as usize,
+                &[I64, I32, I32, I32, I64],
+                &[],
+            ),
+            Self::Vprintf => (
+                helpers::vprintf as *const () as usize,
+                &[I64, I32, I32, I64, I64],
+                &[I64],
+            ),
+            Self::AssertFail => (
+                helpers::assert_fail as *const () as usize,
+                &[I64, I32, I32, I64, I64, I32, I64],
+                &[],
+            ),
+            Self::Malloc => (helpers::malloc as *const () as usize, &[I64, I64], &[I64]),
+            Self::Free => (
+                helpers::free as *const () as usize,
+                &[I64, I32, I32, I64],
+                &[I32],
+            ),
+            Self::Clock => (helpers::clock as *const () as usize, &[I64], &[I64]),
+            Self::Pause => (helpers::pause as *const () as usize, &[], &[]),
+            Self::AddF32 => (
+                helpers::atomic_add_f32 as *const () as usize,
+                &[I64, I32],
+                &[I32],
+            ),
+            Self::AddF64 => (
+                helpers::atomic_add_f64 as *const () as usize,
+                &[I64, I64],
+                &[I64],
+            ),
+            Self::Inc => (
+                helpers::atomic_inc_u32 as *const () as usize,
+                &[I64, I32],
+                &[I32],
+            ),
+            Self::Dec => (
+                helpers::atomic_dec_u32 as *const () as usize,
+                &[I64, I32],
+                &[I32],
+            ),
+            Self::AddF16 => (
+                helpers::atomic_add_f16 as *const () as usize,
+                &[I64, I32],
+                &[I32],
+            ),
+            Self::AddF16x2 => (
+                helpers::atomic_add_f16x2 as *const () as usize,
+                &[I64, I32],
+                &[I32],
+            ),
+            Self::AddBf16 => (
+                helpers::atomic_add_bf16 as *const () as usize,
+                &[I64, I32],
+                &[I32],
+            ),
+            Self::AddBf16x2 => (
+                helpers::atomic_add_bf16x2 as *const () as usize,
+                &[I64, I32],
+                &[I32],
+            ),
+        }
+    }
+}
+
+/// State shared by the machine functions of a kernel.
+pub(super) struct Unit<'a> {
+    pub(super) program: &'a Program,
+    pub(super) addresses: &'a [u64],
+    pub(super) shared_offsets: Vec<u32>,
+    pub(super) static_shared: u32,
+    pub(super) module: JITModule,
+    pub(super) has_fma: bool,
+    pub(super) call_conv: CallConv,
+    /// The slow check, in a convention that spares its callers' registers.
+    pub(super) check: FuncId,
+    pub(super) param_bytes: u32,
+    /// Native functions by function number.
+    natives: HashMap<u32, FuncId>,
+    /// Native functions still to be compiled.
+    pending: Vec<u32>,
+    sites: Vec<Site>,
+    site_numbers: HashMap<(Line, Option<AccessKey>), u32>,
+    /// Entry points for indirect calls, by function number.
+    pub(super) table: Box<[usize]>,
+    pub(super) uses_table: bool,
+    builder_context: Option<FunctionBuilderContext>,
+    codegen_context: Context,
+}
+
+type AccessKey = (u8, u32, bool, bool);
+
+impl<'a> Unit<'a> {
+    fn new(
+        program: &'a Program,
+        addresses: &'a [u64],
+        shared: (Vec<u32>, u32),
+        param_bytes: u32,
+    ) -> Result<Self, String> {
+        let isa = host()?;
+        let has_fma = has_fma(&*isa);
+        let call_conv = isa.default_call_conv();
+        let mut builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
+        for (name, address) in libcalls() {
+            builder.symbol(name, address);
+        }
+        let mut module = JITModule::new(builder);
+        let mut codegen_context = module.make_context();
+        let mut builder_context = FunctionBuilderContext::new();
+        let check = define_check(
+            &mut module,
+            call_conv,
+            &mut codegen_context,
+            &mut builder_context,
+        )?;
+        Ok(Self {
+            program,
+            addresses,
+            shared_offsets: shared.0,
+            static_shared: shared.1,
+            module,
+            has_fma,
+            call_conv,
+            check,
+            param_bytes,
+            natives: HashMap::new(),
+            pending: Vec::new(),
+            sites: Vec::new(),
+            site_numbers: HashMap::new(),
+            table: vec![0; program.function_count()].into(),
+            uses_table: false,
+            builder_context: Some(builder_context),
+            codegen_context,
+        })
+    }
+
+    /// The number of a site.
+    pub(super) fn site(&mut self, line: Line, access: Option<Access>) -> u32 {
+        let key = access.map(|a| (a.space as u8, a.size, a.write, a.atomic));
+        if let Some(&number) = self.site_numbers.get(&(line, key)) {
+            return number;
+        }
+        let number = self.sites.len() as u32;
+        self.sites.push(Site {
+            place: self.program.place(line),
+            access,
+        });
+        self.site_numbers.insert((line, key), number);
+        number
+    }
+
+    /// The native function of that number, compiled sooner or later.
+    pub(super) fn native(&mut self, function: u32) -> Result<FuncId, String> {
+        if let Some(&id) = self.natives.get(&function) {
+            return Ok(id);
+        }
+        let signature = self.native_signature();
+        let id = self
+            .module
+            .declare_function(&format!("f{function}"), Linkage::Local, &signature)
+            .map_err(|error| error.to_string())?;
+        self.natives.insert(function, id);
+        self.pending.push(function);
+        Ok(id)
+    }
+
+    /// Context, thread, frame: status.
+    pub(super) fn native_signature(&self) -> Signature {
+        let mut signature = Signature::new(self.call_conv);
+        for ty in [I64, I32, I32] {
+            signature.params.push(AbiParam::new(ty));
+        }
+        signature.returns.push(AbiParam::new(I32));
+        signature
+    }
+
+    pub(super) fn target_config(&self) -> TargetFrontendConfig {
+        self.module.target_config()
+    }
+
+    /// The signature of a helper, and its address.
+    pub(super) fn helper(&self, helper: Helper) -> (usize, Signature) {
+        let (address, params, results) = helper.signature();
+        (address, self.signature(params, results))
+    }
+
+    /// A signature of the C convention.
+    pub(super) fn signature(&self, params: &[Type], results: &[Type]) -> Signature {
+        let mut signature = Signature::new(self.call_conv);
+        signature
+            .params
+            .extend(params.iter().map(|&ty| AbiParam::new(ty)));
+        signature
+            .returns
+            .extend(results.iter().map(|&ty| AbiParam::new(ty)));
+        signature
+    }
+
+    /// Defines a function whose body `build` makes.
+    fn define(
+        &mut self,
+        id: FuncId,
+        build: impl FnOnce(&mut Self, FunctionBuilder<'_>) -> Result<(), Unsupported>,
+    ) -> Result<(), Unsupported> {
+        let mut context = core::mem::replace(&mut self.codegen_context, Context::new());
+        let mut builder_context = self.builder_context.take().unwrap_or_default();
+        self.module.clear_context(&mut context);
+        context.func.signature = self.native_signature();
+        context.func.name = UserFuncName::user(0, id.as_u32());
+        let built = build(
+            self,
+            FunctionBuilder::new(&mut context.func, &mut builder_context),
+        );
+        let result = built.and_then(|()| {
+            self.module
+                .define_function(id, &mut context)
+                .map_err(|error| {
+                    Unsupported::anywhere(format!("the code generator failed: {error:?}"))
+                })
+        });
+        if result.is_ok() {
+            self.builder_context = Some(builder_context);
+        }
+        self.codegen_context = context;
+        result
+    }
+
+    /// Bytes of local memory for the deepest chain of calls from `function`, and whether chains are unbounded.
+    fn local_need(&self, function: &Function, path: &mut Vec<u32>) -> (u32, bool) {
+        let mut deepest = super::calls::outgoing_bytes(self.program, function);
+        let mut unbounded = false;
+        for inst in function.insts() {
+            let Kind::Call(call) = &inst.kind else { continue };
+            let callees: Vec<u32> = match call.callee {
+                Callee::Function(callee) => vec![callee],
+                Callee::Indirect(..) => {
+                    unbounded = true;
+                    self.program.addressed().iter().copied().collect()
+                }
+                Callee::Builtin(_) => continue,
+            };
+            for callee in callees {
+                if path.contains(&callee) {
+                    unbounded = true;
+                    continue;
+                }
+                let Some(body) = self.program.body(callee) else { continue };
+                path.push(callee);
+                let (need, deep) = self.local_need(body, path);
+                path.pop();
+                deepest = deepest.max(need);
+                unbounded |= deep;
+            }
+        }
+        (function.frame_bytes.saturating_add(deepest), unbounded)
+    }
+}
+
+/// Library functions that Cranelift calls where the host lacks an instruction.
+fn libcalls() -> [(&'static str, *const u8); 10] {
+    extern "C" fn fma(a: f64, b: f64, c: f64) -> f64 {
+        a.mul_add(b, c)
+    }
+    extern "C" fn fmaf(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+    macro_rules! unary {
+        ($ty:ident, $method:ident) => {{
+            extern "C" fn call(x: $ty) -> $ty {
+                x.$method()
+            }
+            call as *const () as *const u8
+        }};
+    }
+    [
+        ("fma", fma as *const () as *const u8),
+        ("fmaf", fmaf as *const () as *const u8),
+        ("ceil", unary!(f64, ceil)),
+        ("ceilf", unary!(f32, ceil)),
+        ("floor", unary!(f64, floor)),
+        ("floorf", unary!(f32, floor)),
+        ("trunc", unary!(f64, trunc)),
+        ("truncf", unary!(f32, trunc)),
+        ("nearbyint", unary!(f64, round_ties_even)),
+        ("nearbyintf", unary!(f32, round_ties_even)),
+    ]
+}
+
+/// The slow check as a function that saves every register it uses, so that calls on cold paths cost the hot paths nothing.
+fn define_check(
+    module: &mut JITModule,
+    call_conv: CallConv,
+    context: &mut Context,
+    builder_context: &mut FunctionBuilderContext,
+) -> Result<FuncId, String> {
+    let params = [I64, I32, I64, I32];
+    let mut signature = Signature::new(CallConv::PreserveAll);
+    signature
+        .params
+        .extend(params.iter().map(|&ty| AbiParam::new(ty)));
+    let id = module
+        .declare_function("check", Linkage::Local, &signature)
+        .map_err(|error| error.to_string())?;
+    context.func.signature = signature.clone();
+    let mut builder = FunctionBuilder::new(&mut context.func, builder_context);
+    let block = builder.create_block();
+    builder.append_block_params_for_function_params(block);
+    builder.switch_to_block(block);
+    let arguments = builder.block_params(block).to_vec();
+    signature.call_conv = call_conv;
+    let signature = builder.import_signature(signature);
+    let target = builder
+        .ins()
+        .iconst(I64, helpers::check as *const () as usize as i64);
+    builder.ins().call_indirect(signature, target, &arguments);
+    builder.ins().return_(&[]);
+    builder.seal_all_blocks();
+    builder.finalize(module.target_config());
+    module
+        .define_function(id, context)
+        .map_err(|error| format!("{error:?}"))?;
+    module.clear_context(context);
+    Ok(id)
+}
+
+/// Compiles the kernel and all that it calls.
+pub(super) fn compile(
+    program: &Program,
+    kernel: u32,
+    info: KernelInfo,
+    flat: &Function,
+    addresses: &[u64],
+) -> Result<CompiledKernel, LoadError> {
+    let internal = |message: String| LoadError {
+        code: CUresult::NOT_SUPPORTED,
+        message: format!("kernel `{}`: {message}", info.name),
+    };
+    let name = flat.name.clone();
+    let refuse = |function: &str, what: Unsupported| {
+        program.unsupported(function, what.line, &what.message)
+    };
+    let reach = program.reachable(kernel);
+    let param_bytes = info
+        .params
+        .last()
+        .map_or(0, |param| param.offset + param.size);
+    let shared = program.shared_layout(&reach);
+    let mut unit = Unit::new(program, addresses, shared, param_bytes).map_err(internal)?;
+    let (local_bytes, recursive) = unit.local_need(flat, &mut Vec::new());
+
+    let classes = registers::classes(flat);
+    let plan = Plan::new(flat, &classes, sync::stop).map_err(|what| refuse(&name, what))?;
+    let mut regions = Vec::new();
+    for index in 0..plan.resume.len() {
+        let signature = unit.native_signature();
+        let id = unit
+            .module
+            .declare_function(&format!("r{index}"), Linkage::Local, &signature)
+            .map_err(|error| internal(error.to_string()))?;
+        unit.define(id, |unit, builder| {
+            region::region(unit, builder, flat, &classes, &plan, index)
+        })
+        .map_err(|what| refuse(&name, what))?;
+        regions.push(id);
+    }
+    if unit.uses_table {
+        let mut targets: Vec<u32> = program.addressed().iter().copied().collect();
+        targets.sort_unstable();
+        for target in targets {
+            if program.body(target).is_some() && !program.summary(target).stops {
+                unit.native(target).map_err(internal)?;
+            }
+        }
+    }
+    while let Some(function) = unit.pending.pop() {
+        let Some(body) = program.body(function) else { continue };
+        let id = unit.native(function).map_err(internal)?;
+        let mut body = body.clone();
+        program.mark_loops(&mut body);
+        let classes = registers::classes(&body);
+        unit.define(id, |unit, builder| {
+            region::native(unit, builder, &body, &classes)
+        })
+        .map_err(|what| refuse(&body.name, what))?;
+    }
+    unit.module
+        .finalize_definitions()
+        .map_err(|error| internal(error.to_string()))?;
+    let resume = plan
+        .resume
+        .into_iter()
+        .zip(&regions)
+        .map(|(resume, &id)| ResumePoint {
+            stop: resume.stop,
+            // SAFETY: the function was compiled with the signature of `RegionFn` in the host's C convention.
+            region: unsafe {
+                core::mem::transmute::<*const u8, RegionFn>(
+                    unit.module.get_finalized_function(id),
+                )
+            },
+        })
+        .collect();
+    for (&function, &id) in &unit.natives {
+        unit.table[function as usize] = unit.module.get_finalized_function(id).addr();
+    }
+    Ok(CompiledKernel {
+        resume,
+        frame_bytes: plan.frame_bytes,
+        local_bytes,
+        recursive,
+        warp_ops: plan.warp_ops,
+        static_shared: unit.static_shared,
+        sites: unit.sites,
+        code: Code::new(unit.module, unit.table),
+        info,
+    })
+}
