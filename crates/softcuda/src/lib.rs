@@ -44,7 +44,10 @@ mod registry;
 mod stream;
 mod transfer;
 
-// The execution engine: `program`, `jit`, `exec`.
+// The execution engine.
+mod exec;
+mod jit;
+mod program;
 
 // PTX arithmetic that Cranelift has no instruction for.
 mod numeric;

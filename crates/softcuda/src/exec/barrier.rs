@@ -50,7 +50,10 @@ impl BarrierOp {
             // SAFETY: the caller vouches for the exchange area, which is 8-aligned and holds u32 at these offsets.
             Operand32::Slot => unsafe { frame.add(offset as usize).cast::<u32>().read() },
         };
-        (read(self.number, exchange::SECOND), self.count.map(|count| read(count, exchange::THIRD)))
+        (
+            read(self.number, exchange::SECOND),
+            self.count.map(|count| read(count, exchange::THIRD)),
+        )
     }
 
     /// Whether the operands are the same for every thread by construction.

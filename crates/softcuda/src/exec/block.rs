@@ -9,9 +9,7 @@
 //! When only the latter happened, the block itself gives way to other blocks. When neither happened, the block is deadlocked, which is a fault.
 
 use super::barrier::{BARRIERS, Barrier, BarrierKind, BarrierOp};
-use super::context::{
-    BlockContext, FaultRecord, STATUS_FAULT, STATUS_OK, exchange, limits,
-};
+use super::context::{BlockContext, FaultRecord, STATUS_FAULT, STATUS_OK, exchange, limits};
 use super::fault::{self, Fault};
 use super::kernel::{CompiledKernel, Stop};
 use super::launch::LaunchState;
@@ -75,7 +73,8 @@ struct Chunk(#[expect(dead_code, reason = "only its address is used")] [u8; 128]
 
 impl Buffer {
     fn new(bytes: u64) -> Self {
-        let chunks = usize::try_from(bytes.div_ceil(128)).expect("blocks of a launch fit in memory");
+        let chunks =
+            usize::try_from(bytes.div_ceil(128)).expect("blocks of a launch fit in memory");
         Self(vec![Chunk([0; 128]); chunks])
     }
 
@@ -129,7 +128,12 @@ impl Block {
         let [x, y, z] = launch.block;
         let threads = x * y * z;
         let total_shared = kernel.static_shared + launch.dynamic_shared;
-        let local_bytes = kernel.local_bytes + if kernel.recursive { launch.stack_bytes } else { 0 };
+        let local_bytes = kernel.local_bytes
+            + if kernel.recursive {
+                launch.stack_bytes
+            } else {
+                0
+            };
         let local_stride = stride(local_bytes);
         let mut frames = Buffer::new(frame_stride(kernel.frame_bytes) * u64::from(threads));
         let mut shared = Buffer::new(u64::from(total_shared));
@@ -190,7 +194,11 @@ impl Block {
         self.exited = 0;
         self.barriers = [Barrier::default(); BARRIERS];
         self.units.clear();
-        let size = if state.launch.kernel.warp_ops { WARP } else { self.threads };
+        let size = if state.launch.kernel.warp_ops {
+            WARP
+        } else {
+            self.threads
+        };
         let mut start = 0;
         while start < self.threads {
             let end = (start + size).min(self.threads);
@@ -382,7 +390,10 @@ impl Block {
         let (votes, voters) = match op.kind {
             BarrierKind::Sync | BarrierKind::Arrive => (0, 0),
             // SAFETY: reductions bring their predicate in the exchange area; VALUE is its first, 8-aligned field.
-            _ => (unsafe { frame.add(exchange::VALUE as usize).read() } as u32 & 1, 1),
+            _ => (
+                unsafe { frame.add(exchange::VALUE as usize).read() } as u32 & 1,
+                1,
+            ),
         };
         self.barriers[number].arrive(count, expected, votes, voters);
         number as u8
@@ -441,7 +452,8 @@ impl Block {
             self.call(state, kernel, id, first, thread)?;
             any = true;
             // Regions with a single stop do not store it for each thread.
-            let uniform = (self.ctx.summary_or == self.ctx.summary_and).then_some(self.ctx.summary_or);
+            let uniform =
+                (self.ctx.summary_or == self.ctx.summary_and).then_some(self.ctx.summary_or);
             for stopped in first..thread {
                 let next = uniform.unwrap_or(self.next[stopped as usize]);
                 self.states[stopped as usize] = self.stop_thread(kernel, stopped, next);
@@ -579,7 +591,14 @@ impl Block {
     }
 
     /// Stores the result of a barrier's reduction for threads `first..end`.
-    fn give_result(&self, kernel: &CompiledKernel, barrier: &Barrier, id: u32, first: u32, end: u32) {
+    fn give_result(
+        &self,
+        kernel: &CompiledKernel,
+        barrier: &Barrier,
+        id: u32,
+        first: u32,
+        end: u32,
+    ) {
         let Stop::Barrier(op) = &kernel.resume[id as usize - 1].stop else {
             return;
         };
@@ -590,7 +609,12 @@ impl Block {
         for thread in first..end {
             let frame = self.frame(kernel, thread);
             // SAFETY: a kernel with barrier reductions has exchange areas in its frames; RESULT is an 8-aligned field of theirs.
-            unsafe { frame.add(exchange::RESULT as usize).cast::<u64>().write(result) };
+            unsafe {
+                frame
+                    .add(exchange::RESULT as usize)
+                    .cast::<u64>()
+                    .write(result)
+            };
         }
     }
 
@@ -669,6 +693,12 @@ impl Block {
 
 /// The bits `first..end`.
 fn lane_mask(first: u32, end: u32) -> u32 {
-    let below = |lane: u32| if lane >= 32 { u32::MAX } else { (1 << lane) - 1 };
+    let below = |lane: u32| {
+        if lane >= 32 {
+            u32::MAX
+        } else {
+            (1 << lane) - 1
+        }
+    };
     below(end) & !below(first)
 }

@@ -25,7 +25,8 @@ pub(crate) const STATUS_EXIT: u32 = 2;
 pub(crate) const STATUS_STOPPED: u32 = 3;
 
 /// One region: runs the threads `first..end` of the block from one resume point to their next stop.
-pub(crate) type RegionFn = unsafe extern "C" fn(ctx: *mut BlockContext, first: u32, end: u32) -> u32;
+pub(crate) type RegionFn =
+    unsafe extern "C" fn(ctx: *mut BlockContext, first: u32, end: u32) -> u32;
 
 /// What went wrong, written by compiled code and its helpers before they return [`STATUS_FAULT`].
 #[repr(C)]

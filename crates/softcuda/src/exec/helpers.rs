@@ -28,7 +28,12 @@ unsafe fn launch<'a>(ctx: *const BlockContext) -> &'a LaunchState {
 /// # Safety
 ///
 /// `ctx` points to the context of a block that is running; `site` is a site of its kernel.
-pub(crate) unsafe extern "C" fn check(ctx: *mut BlockContext, thread: u32, address: u64, site: u32) {
+pub(crate) unsafe extern "C" fn check(
+    ctx: *mut BlockContext,
+    thread: u32,
+    address: u64,
+    site: u32,
+) {
     // SAFETY: the caller vouches for `ctx`, which nobody else uses meanwhile.
     let (context, state) = unsafe { (&mut *ctx, launch(ctx)) };
     let resolved = resolve(context, state, address, site);
@@ -115,7 +120,8 @@ impl ThreadMemory<'_> {
                 let from_base = address.wrapping_sub(map.base);
                 let allowed = if from_base < map.len {
                     // SAFETY: the shadow has an entry for each 256 bytes of the range, and the address is in it.
-                    let valid = unsafe { map.shadow.add((from_base >> 8) as usize).read_volatile() };
+                    let valid =
+                        unsafe { map.shadow.add((from_base >> 8) as usize).read_volatile() };
                     (address & 255) + u64::from(size) <= u64::from(valid)
                 } else {
                     map.slow.allows(address, size, false)
@@ -299,10 +305,20 @@ unsafe fn update64(place: *mut u64, f: impl Fn(u64) -> u64) -> u64 {
 ///
 /// `place` is an aligned place that the access check has passed.
 pub(crate) unsafe extern "C" fn atomic_add_f32(place: *mut u32, value: u32) -> u32 {
-    let flush = |bits: u32| if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits };
+    let flush = |bits: u32| {
+        if bits & 0x7f80_0000 == 0 {
+            bits & 0x8000_0000
+        } else {
+            bits
+        }
+    };
     let value = f32::from_bits(flush(value));
     // SAFETY: the caller vouches for `place`.
-    unsafe { update32(place, |old| flush((f32::from_bits(flush(old)) + value).to_bits())) }
+    unsafe {
+        update32(place, |old| {
+            flush((f32::from_bits(flush(old)) + value).to_bits())
+        })
+    }
 }
 
 /// `atom.add.f64`.
@@ -333,7 +349,15 @@ pub(crate) unsafe extern "C" fn atomic_inc_u32(place: *mut u32, bound: u32) -> u
 /// As for [`atomic_add_f32`].
 pub(crate) unsafe extern "C" fn atomic_dec_u32(place: *mut u32, bound: u32) -> u32 {
     // SAFETY: the caller vouches for `place`.
-    unsafe { update32(place, |old| if old == 0 || old > bound { bound } else { old - 1 }) }
+    unsafe {
+        update32(place, |old| {
+            if old == 0 || old > bound {
+                bound
+            } else {
+                old - 1
+            }
+        })
+    }
 }
 
 /// `atom.add` of a pair of halves or a half inside its aligned word; `name` picks the operation of `numeric`.
@@ -381,7 +405,9 @@ fn pair_add(name: &str) -> impl Fn(u32, u32) -> u32 {
     move |a, b| match function {
         // SAFETY: functions of two 32-bit integers with such a result have this signature.
         Some(function) => unsafe {
-            core::mem::transmute::<*const u8, extern "C" fn(u32, u32) -> u32>(function.address())(a, b)
+            core::mem::transmute::<*const u8, extern "C" fn(u32, u32) -> u32>(function.address())(
+                a, b,
+            )
         },
         None => 0,
     }

@@ -143,9 +143,9 @@ impl LaunchState {
 
     fn request_stop(&self, reason: u32) {
         // The first reason stays.
-        let _ = self
-            .stop
-            .compare_exchange(stop::NONE, reason, Ordering::Relaxed, Ordering::Relaxed);
+        let _ =
+            self.stop
+                .compare_exchange(stop::NONE, reason, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Runs blocks until none is left for this host thread. `stack_limit` is the lowest stack address that device code may use.
@@ -199,8 +199,7 @@ impl LaunchState {
             return None;
         }
         if self.suspended.load(Ordering::Relaxed) > 0 {
-            let limit =
-                u64::from(self.launch.sm_count) * u64::from(self.launch.resident_per_sm);
+            let limit = u64::from(self.launch.sm_count) * u64::from(self.launch.resident_per_sm);
             let may_start = self.resident.load(Ordering::Relaxed) < limit.max(1)
                 && self.next_block.load(Ordering::Relaxed) < self.blocks;
             if !(may_start && *prefer_new) {

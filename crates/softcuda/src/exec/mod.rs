@@ -11,6 +11,8 @@ pub(crate) mod kernel;
 mod launch;
 mod occupancy;
 mod printf;
+#[cfg(test)]
+mod tests;
 pub(crate) mod warp;
 mod workers;
 

@@ -34,6 +34,7 @@ pub(crate) fn occupancy(
         .saturating_add(dynamic_shared)
         .next_multiple_of(SHARED_UNIT);
     let by_shared = sm.shared.checked_div(shared).unwrap_or(u32::MAX);
-    let by_registers = sm.registers / ((info.registers * 32).next_multiple_of(REGISTER_UNIT) * warps);
+    let by_registers =
+        sm.registers / ((info.registers * 32).next_multiple_of(REGISTER_UNIT) * warps);
     by_threads.min(sm.blocks).min(by_shared).min(by_registers)
 }

@@ -399,7 +399,9 @@ mod tests {
 
     impl Source for Bytes {
         fn byte(&self, address: u64) -> Option<u8> {
-            self.0.get(usize::try_from(address).ok()?.checked_sub(64)?).copied()
+            self.0
+                .get(usize::try_from(address).ok()?.checked_sub(64)?)
+                .copied()
         }
     }
 
@@ -442,9 +444,18 @@ mod tests {
     #[test]
     fn integers_as_c_prints_them() {
         use Arg::{I, L};
-        assert_eq!(text("%d %5d|%-5d|%05d|%+d", &[I(-1), I(42), I(42), I(-42), I(7)]), "-1    42|42   |-0042|+7");
-        assert_eq!(text("%u %x %#X %o", &[I(-1), I(255), I(255), I(8)]), "4294967295 ff 0XFF 10");
-        assert_eq!(text("%lld %d %lu", &[L(i64::MIN), I(3), L(-1)]), "-9223372036854775808 3 18446744073709551615");
+        assert_eq!(
+            text("%d %5d|%-5d|%05d|%+d", &[I(-1), I(42), I(42), I(-42), I(7)]),
+            "-1    42|42   |-0042|+7"
+        );
+        assert_eq!(
+            text("%u %x %#X %o", &[I(-1), I(255), I(255), I(8)]),
+            "4294967295 ff 0XFF 10"
+        );
+        assert_eq!(
+            text("%lld %d %lu", &[L(i64::MIN), I(3), L(-1)]),
+            "-9223372036854775808 3 18446744073709551615"
+        );
         assert_eq!(text("%hhd %hu %.3d", &[I(257), I(65537), I(7)]), "1 1 007");
         assert_eq!(text("%*d|%-*d|", &[I(4), I(1), I(3), I(2)]), "   1|2  |");
     }
@@ -452,17 +463,44 @@ mod tests {
     #[test]
     fn floats_as_c_prints_them() {
         use Arg::F;
-        assert_eq!(text("%f %5.2f %e %g", &[F(1.5), F(2.345), F(12345.678), F(0.0001)]), "1.500000  2.35 1.234568e+04 0.0001");
-        assert_eq!(text("%g %g %g %G", &[F(1e10), F(100000.0), F(1e-5), F(1e-10)]), "1e+10 100000 1e-05 1E-10");
-        assert_eq!(text("%08.3f|%+.1e|%.0f", &[F(-3.14159), F(0.5), F(2.5)]), "-003.142|+5.0e-01|2");
-        assert_eq!(text("%f %F %5.1f", &[F(f64::INFINITY), F(f64::NAN), F(f64::NEG_INFINITY)]), "inf NAN  -inf");
-        assert_eq!(text("%a %a %.1a", &[F(1.0), F(0.75), F(1.97)]), "0x1p+0 0x1.8p-1 0x2.0p+0");
+        assert_eq!(
+            text(
+                "%f %5.2f %e %g",
+                &[F(1.5), F(2.345), F(12345.678), F(0.0001)]
+            ),
+            "1.500000  2.35 1.234568e+04 0.0001"
+        );
+        assert_eq!(
+            text("%g %g %g %G", &[F(1e10), F(100000.0), F(1e-5), F(1e-10)]),
+            "1e+10 100000 1e-05 1E-10"
+        );
+        assert_eq!(
+            text("%08.3f|%+.1e|%.0f", &[F(-3.14159), F(0.5), F(2.5)]),
+            "-003.142|+5.0e-01|2"
+        );
+        assert_eq!(
+            text(
+                "%f %F %5.1f",
+                &[F(f64::INFINITY), F(f64::NAN), F(f64::NEG_INFINITY)]
+            ),
+            "inf NAN  -inf"
+        );
+        assert_eq!(
+            text("%a %a %.1a", &[F(1.0), F(0.75), F(1.97)]),
+            "0x1p+0 0x1.8p-1 0x2.0p+0"
+        );
     }
 
     #[test]
     fn strings_pointers_and_percent() {
         use Arg::{I, L, S};
-        assert_eq!(text("%s|%6s|%-6s|%.2s|%c%%", &[S("ab"), S("ab"), S("ab"), S("abc"), I(65)]), "ab|    ab|ab    |ab|A%");
+        assert_eq!(
+            text(
+                "%s|%6s|%-6s|%.2s|%c%%",
+                &[S("ab"), S("ab"), S("ab"), S("abc"), I(65)]
+            ),
+            "ab|    ab|ab    |ab|A%"
+        );
         assert_eq!(text("%p %p", &[L(0x7f00), L(0)]), "0x7f00 (nil)");
         assert_eq!(text("100%", &[]), "100%");
     }

@@ -108,20 +108,36 @@ impl Lanes {
 
     fn read32(&self, lane: u32, offset: u32) -> u32 {
         // SAFETY: by the contract of `new`, the lane's exchange area is there and aligned; `offset` is one of its u32 fields.
-        unsafe { self.frames.wrapping_add(lane as usize * self.stride + offset as usize).cast::<u32>().read() }
+        unsafe {
+            self.frames
+                .wrapping_add(lane as usize * self.stride + offset as usize)
+                .cast::<u32>()
+                .read()
+        }
     }
 
     fn read64(&self, lane: u32) -> u64 {
         // SAFETY: as in `read32`; VALUE is an 8-aligned u64 field.
-        unsafe { self.frames.wrapping_add(lane as usize * self.stride + exchange::VALUE as usize).cast::<u64>().read() }
+        unsafe {
+            self.frames
+                .wrapping_add(lane as usize * self.stride + exchange::VALUE as usize)
+                .cast::<u64>()
+                .read()
+        }
     }
 
     fn write(&self, lane: u32, result: u64, flag: bool) {
         let frame = self.frames.wrapping_add(lane as usize * self.stride);
         // SAFETY: by the contract of `new`, the lane's exchange area is there, aligned, and ours during the call.
         unsafe {
-            frame.add(exchange::RESULT as usize).cast::<u64>().write(result);
-            frame.add(exchange::FLAG as usize).cast::<u32>().write(u32::from(flag));
+            frame
+                .add(exchange::RESULT as usize)
+                .cast::<u64>()
+                .write(result);
+            frame
+                .add(exchange::FLAG as usize)
+                .cast::<u32>()
+                .write(u32::from(flag));
         }
     }
 
@@ -141,7 +157,9 @@ impl Lanes {
             WarpKind::Shuffle(mode) => self.shuffle(mode, active),
             WarpKind::ActiveMask => self.broadcast(active, u64::from(active), false),
             WarpKind::All | WarpKind::Any | WarpKind::Uniform | WarpKind::Ballot => {
-                let ballot = lanes(active).filter(|&lane| self.read64(lane) & 1 != 0).fold(0, |mask, lane| mask | 1 << lane);
+                let ballot = lanes(active)
+                    .filter(|&lane| self.read64(lane) & 1 != 0)
+                    .fold(0, |mask, lane| mask | 1 << lane);
                 let result = match op {
                     WarpKind::All => u32::from(ballot == active),
                     WarpKind::Any => u32::from(ballot != 0),
@@ -156,7 +174,9 @@ impl Lanes {
                     values[lane as usize] = self.read64(lane);
                 }
                 for lane in lanes(active) {
-                    let same = lanes(active).filter(|&other| values[other as usize] == values[lane as usize]).fold(0u32, |mask, other| mask | 1 << other);
+                    let same = lanes(active)
+                        .filter(|&other| values[other as usize] == values[lane as usize])
+                        .fold(0u32, |mask, other| mask | 1 << other);
                     self.write(lane, u64::from(same), false);
                 }
             }
@@ -166,7 +186,10 @@ impl Lanes {
                 self.broadcast(active, if same { u64::from(active) } else { 0 }, same);
             }
             WarpKind::Reduce(reduce) => {
-                #[expect(clippy::cast_possible_truncation, reason = "redux operands are 32 bits wide, in the low half of the value field")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "redux operands are 32 bits wide, in the low half of the value field"
+                )]
                 let value = |lane| self.read64(lane) as u32;
                 let combine = |a: u32, b: u32| match reduce {
                     ReduceOp::Add => a.wrapping_add(b),
@@ -216,7 +239,11 @@ impl Lanes {
                     (source, source <= max_lane)
                 }
             };
-            let source = if in_range && active >> (source & 31) & 1 != 0 { source } else { lane };
+            let source = if in_range && active >> (source & 31) & 1 != 0 {
+                source
+            } else {
+                lane
+            };
             self.write(lane, values[source as usize], in_range);
         }
     }

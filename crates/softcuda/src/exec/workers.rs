@@ -120,7 +120,10 @@ fn work(pool: &Pool) {
                     queue.launches.push_back(Arc::clone(&launch));
                     break launch;
                 }
-                queue = pool.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                queue = pool
+                    .work
+                    .wait(queue)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
         };
         launch.participate(stack_limit);
@@ -134,7 +137,11 @@ fn watch(pool: &Pool) {
         for launch in &watch.launches {
             launch.check_limits();
         }
-        idle = if watch.launches.is_empty() { idle + 1 } else { 0 };
+        idle = if watch.launches.is_empty() {
+            idle + 1
+        } else {
+            0
+        };
         if idle > IDLE_TICKS {
             watch.asleep = true;
             watch = pool

@@ -104,10 +104,7 @@ impl Lower<'_, '_, '_> {
             AtomOp::Inc => {
                 let zero = self.iconst(machine, 0);
                 let one_more = self.b.ins().iadd_imm_s(old, 1);
-                let wraps = self
-                    .b
-                    .ins()
-                    .icmp(IntCC::UnsignedGreaterThanOrEqual, old, a);
+                let wraps = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, old, a);
                 self.b.ins().select(wraps, zero, one_more)
             }
             AtomOp::Dec => {
@@ -145,7 +142,11 @@ impl Lower<'_, '_, '_> {
             _ => None,
         };
         if let Some(helper) = helper {
-            let argument = if machine == I16 { self.coerce(a, I32) } else { a };
+            let argument = if machine == I16 {
+                self.coerce(a, I32)
+            } else {
+                a
+            };
             let old = self
                 .call_helper(helper, &[place, argument])
                 .expect("atomic helpers have results");

@@ -231,7 +231,6 @@ impl Lower<'_, '_, '_> {
             }
         }
     }
-
 }
 
 /// Bytes beyond its frame into which a function writes the arguments of its calls.

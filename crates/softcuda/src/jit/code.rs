@@ -59,7 +59,11 @@ pub(super) fn host() -> Result<Arc<dyn TargetIsa>, String> {
         set("enable_probestack", "false")?;
         set(
             "enable_verifier",
-            if cfg!(debug_assertions) { "true" } else { "false" },
+            if cfg!(debug_assertions) {
+                "true"
+            } else {
+                "false"
+            },
         )?;
         let builder = cranelift_native::builder().map_err(str::to_owned)?;
         builder

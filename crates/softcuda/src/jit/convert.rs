@@ -133,7 +133,11 @@ impl Lower<'_, '_, '_> {
         // Integers that the significand holds need no rounding.
         let exact = from.bits() <= if to == ScalarType::F64 { 32 } else { 16 };
         if is_plain_float(to) && (mode == Rounding::Rn || exact) {
-            let wide = if from.bits() < 32 { I32 } else { integer_type(from.bits()) };
+            let wide = if from.bits() < 32 {
+                I32
+            } else {
+                integer_type(from.bits())
+            };
             let source = match (self.b.func.dfg.value_type(source) == wide, signed) {
                 (true, _) => source,
                 (false, true) => self.b.ins().sextend(wide, source),
@@ -228,18 +232,16 @@ impl Lower<'_, '_, '_> {
                 let source = if ftz { self.flush(source) } else { source };
                 let value = match (from, to) {
                     _ if from == to => match mode {
-                        Some(mode @ (Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi)) => {
-                            self.round_integral(source, mode)?
-                        }
+                        Some(
+                            mode @ (Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi),
+                        ) => self.round_integral(source, mode)?,
                         _ => source,
                     },
                     (ScalarType::F32, _) => self.b.ins().fpromote(F64, source),
                     _ => match mode {
                         None | Some(Rounding::Rn) => self.b.ins().fdemote(F32, source),
-                        Some(mode) => self.call_numeric(
-                            &format!("cvt_{}_f32_f64", mode.spelling()),
-                            &[source],
-                        )?,
+                        Some(mode) => self
+                            .call_numeric(&format!("cvt_{}_f32_f64", mode.spelling()), &[source])?,
                     },
                 };
                 Ok(if ftz { self.flush(value) } else { value })
@@ -247,10 +249,17 @@ impl Lower<'_, '_, '_> {
             _ if is_half(from) && is_half(to) => {
                 let source = self.value(&o[1], I32)?;
                 match mode {
-                    _ if from != to => Err("conversion between half formats is not supported".to_owned()),
-                    Some(mode @ (Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi)) => {
+                    _ if from != to => {
+                        Err("conversion between half formats is not supported".to_owned())
+                    }
+                    Some(
+                        mode @ (Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi),
+                    ) => {
                         let name = from.spelling();
-                        self.call_numeric(&format!("cvt_{}_{name}_{name}", mode.spelling()), &[source])
+                        self.call_numeric(
+                            &format!("cvt_{}_{name}_{name}", mode.spelling()),
+                            &[source],
+                        )
                     }
                     _ => Ok(source),
                 }

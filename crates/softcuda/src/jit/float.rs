@@ -97,7 +97,11 @@ impl Lower<'_, '_, '_> {
             (Opcode::Div, _) => {
                 // Approximate division may be exact; the host's is. The flushed forms of huge divisors follow the ISA in `numeric`.
                 if op.modifiers.approx() || op.modifiers.full() {
-                    let kind = if op.modifiers.full() { "full" } else { "approx" };
+                    let kind = if op.modifiers.full() {
+                        "full"
+                    } else {
+                        "approx"
+                    };
                     let ftz = if op.modifiers.ftz() { "ftz_" } else { "" };
                     self.call_numeric(&format!("div_{kind}_{ftz}{name}"), &v)?
                 } else {
@@ -204,10 +208,10 @@ impl Lower<'_, '_, '_> {
             Some(TestpMode::NotANumber) => compare(IntCC::UnsignedGreaterThan),
             Some(TestpMode::Normal) => {
                 let finite = compare(IntCC::UnsignedLessThan);
-                let large =
-                    self.b
-                        .ins()
-                        .icmp(IntCC::UnsignedGreaterThanOrEqual, magnitude, normal);
+                let large = self
+                    .b
+                    .ins()
+                    .icmp(IntCC::UnsignedGreaterThanOrEqual, magnitude, normal);
                 self.b.ins().band(finite, large)
             }
             _ => {

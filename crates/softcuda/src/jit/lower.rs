@@ -210,9 +210,7 @@ impl Lower<'_, '_, '_> {
             Symbol::Shared(index) => u64::from(self.unit.shared_offsets[index as usize]),
             Symbol::DynamicShared => u64::from(self.unit.static_shared),
             Symbol::Param(offset) => u64::from(offset),
-            Symbol::Function(index) => {
-                crate::exec::context::FUNCTION_WINDOW | u64::from(index)
-            }
+            Symbol::Function(index) => crate::exec::context::FUNCTION_WINDOW | u64::from(index),
             Symbol::Frame(place) => {
                 let place = u64::from(place).wrapping_add_signed(offset);
                 return match self.frame {
@@ -242,7 +240,12 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Stores an integer of type `ty`'s signedness: extended to the register's width as the instruction type says.
-    pub(super) fn set_extended(&mut self, operand: &Operand, value: Value, signed: bool) -> Lowered {
+    pub(super) fn set_extended(
+        &mut self,
+        operand: &Operand,
+        value: Value,
+        signed: bool,
+    ) -> Lowered {
         if let (Operand::Reg(reg), true) = (operand, signed) {
             let class = self.classes[*reg as usize];
             let from = self.b.func.dfg.value_type(value);
@@ -280,7 +283,9 @@ impl Lower<'_, '_, '_> {
             Class::F64 => F64,
         };
         if arguments.len() != function.params.len() {
-            return Err(format!("no implementation of `{name}` with that many operands"));
+            return Err(format!(
+                "no implementation of `{name}` with that many operands"
+            ));
         }
         let params: Vec<Type> = function.params.iter().map(machine).collect();
         let arguments: Vec<Value> = arguments

@@ -12,9 +12,7 @@ use cuprum_ptx::{Op, Ordering, Space};
 
 use super::lower::{CHECKED, CONSTANT, Lower, Lowered, field};
 use super::registers::{integer_type, machine_type};
-use crate::exec::context::{
-    LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, STATUS_FAULT, WINDOW_SHIFT,
-};
+use crate::exec::context::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, STATUS_FAULT, WINDOW_SHIFT};
 use crate::exec::fault::{Access, AccessSpace};
 use crate::program::ir::{Base, Operand, Symbol};
 

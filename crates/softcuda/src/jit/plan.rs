@@ -137,7 +137,9 @@ impl Plan {
                 if cost[reg].is_some() || definitions[reg] != 1 {
                     continue;
                 }
-                let Some(inst) = definition[reg] else { continue };
+                let Some(inst) = definition[reg] else {
+                    continue;
+                };
                 let Some(uniform) = pure(inst) else { continue };
                 let mut sum = Some((0u32, 1u32));
                 let mut varying = !uniform;
@@ -202,7 +204,9 @@ impl Plan {
             return;
         }
         seen.insert(reg);
-        let Some(inst) = &self.recipes[reg as usize] else { return };
+        let Some(inst) = &self.recipes[reg as usize] else {
+            return;
+        };
         inst.visit(|operand, access| {
             if access == Access::Use {
                 // Depth is bounded: a recipe has at most `SMALL` operations.
@@ -250,7 +254,11 @@ fn pure(inst: &Inst) -> Option<bool> {
         Opcode::Setp => integer && operands.len() == 3,
         _ => false,
     };
-    if !simple || operands.iter().any(|operand| matches!(operand, Operand::Pair(_))) {
+    if !simple
+        || operands
+            .iter()
+            .any(|operand| matches!(operand, Operand::Pair(_)))
+    {
         return None;
     }
     let mut uniform = true;
@@ -311,4 +319,3 @@ pub(super) fn warp(kind: WarpKind, mask: Option<&Operand>) -> Stop {
         members: mask.map_or(Members::Active, |mask| Members::Mask(operand32(mask))),
     })
 }
-

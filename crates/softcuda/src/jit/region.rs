@@ -88,10 +88,7 @@ fn stops(function: &Function, plan: &Plan, blocks: &[BlockId]) -> Vec<u32> {
     stops
 }
 
-fn create_blocks(
-    builder: &mut FunctionBuilder<'_>,
-    blocks: &[BlockId],
-) -> HashMap<BlockId, Block> {
+fn create_blocks(builder: &mut FunctionBuilder<'_>, blocks: &[BlockId]) -> HashMap<BlockId, Block> {
     blocks
         .iter()
         .map(|&block| (block, builder.create_block()))
@@ -148,10 +145,8 @@ pub(super) fn region(
             (stop, stop)
         }
     };
-    b.ins()
-        .store(CHECKED, or, ctx, field!(summary_or) as i32);
-    b.ins()
-        .store(CHECKED, and, ctx, field!(summary_and) as i32);
+    b.ins().store(CHECKED, or, ctx, field!(summary_or) as i32);
+    b.ins().store(CHECKED, and, ctx, field!(summary_and) as i32);
     let ok = b.ins().iconst(I32, i64::from(STATUS_OK));
     b.ins().return_(&[ok]);
 

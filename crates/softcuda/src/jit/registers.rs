@@ -52,12 +52,22 @@ fn vote_of(ty: ScalarType) -> i32 {
 pub(super) fn classes(function: &Function) -> Vec<Type> {
     let mut votes = vec![0i32; function.regs.len()];
     for inst in function.insts() {
-        let Kind::Op(op, operands) = &inst.kind else { continue };
-        let Some(&ty) = op.types.first() else { continue };
+        let Kind::Op(op, operands) = &inst.kind else {
+            continue;
+        };
+        let Some(&ty) = op.types.first() else {
+            continue;
+        };
         let source = op.types.get(1).copied().unwrap_or(ty);
         let bitwise = matches!(
             op.opcode,
-            Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not | Opcode::Shl | Opcode::Shr | Opcode::Prmt
+            Opcode::And
+                | Opcode::Or
+                | Opcode::Xor
+                | Opcode::Not
+                | Opcode::Shl
+                | Opcode::Shr
+                | Opcode::Prmt
         );
         for (index, operand) in operands.iter().enumerate() {
             let ty = match op.opcode {
@@ -66,7 +76,11 @@ pub(super) fn classes(function: &Function) -> Vec<Type> {
             };
             // The predicate of selections and comparisons votes too, and is ignored below.
             let vote = if bitwise { -1 } else { vote_of(ty) };
-            let vote = if index < destinations(op) { vote } else { 2 * vote };
+            let vote = if index < destinations(op) {
+                vote
+            } else {
+                2 * vote
+            };
             vote_operand(operand, vote, &mut votes);
         }
     }

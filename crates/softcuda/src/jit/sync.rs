@@ -186,7 +186,11 @@ impl Lower<'_, '_, '_> {
             return Ok(());
         };
         let ty = match op.opcode {
-            Opcode::Vote | Opcode::Bar | Opcode::Barrier if op.types.first() == Some(&ScalarType::Pred) => I8,
+            Opcode::Vote | Opcode::Bar | Opcode::Barrier
+                if op.types.first() == Some(&ScalarType::Pred) =>
+            {
+                I8
+            }
             _ => I32,
         };
         let value = self

@@ -281,7 +281,9 @@ impl<'a> Unit<'a> {
         let mut deepest = super::calls::outgoing_bytes(self.program, function);
         let mut unbounded = false;
         for inst in function.insts() {
-            let Kind::Call(call) = &inst.kind else { continue };
+            let Kind::Call(call) = &inst.kind else {
+                continue;
+            };
             let callees: Vec<u32> = match call.callee {
                 Callee::Function(callee) => vec![callee],
                 Callee::Indirect(..) => {
@@ -295,7 +297,9 @@ impl<'a> Unit<'a> {
                     unbounded = true;
                     continue;
                 }
-                let Some(body) = self.program.body(callee) else { continue };
+                let Some(body) = self.program.body(callee) else {
+                    continue;
+                };
                 path.push(callee);
                 let (need, deep) = self.local_need(body, path);
                 path.pop();
@@ -387,9 +391,8 @@ pub(super) fn compile(
         message: format!("kernel `{}`: {message}", info.name),
     };
     let name = flat.name.clone();
-    let refuse = |function: &str, what: Unsupported| {
-        program.unsupported(function, what.line, &what.message)
-    };
+    let refuse =
+        |function: &str, what: Unsupported| program.unsupported(function, what.line, &what.message);
     let reach = program.reachable(kernel);
     let param_bytes = info
         .params
@@ -424,7 +427,9 @@ pub(super) fn compile(
         }
     }
     while let Some(function) = unit.pending.pop() {
-        let Some(body) = program.body(function) else { continue };
+        let Some(body) = program.body(function) else {
+            continue;
+        };
         let id = unit.native(function).map_err(internal)?;
         let mut body = body.clone();
         program.mark_loops(&mut body);
@@ -445,9 +450,7 @@ pub(super) fn compile(
             stop: resume.stop,
             // SAFETY: the function was compiled with the signature of `RegionFn` in the host's C convention.
             region: unsafe {
-                core::mem::transmute::<*const u8, RegionFn>(
-                    unit.module.get_finalized_function(id),
-                )
+                core::mem::transmute::<*const u8, RegionFn>(unit.module.get_finalized_function(id))
             },
         })
         .collect();

@@ -40,7 +40,10 @@ fn layout(params: &[Param<'_>], offset: &mut u32) -> Vec<Slot> {
         .map(|param| {
             let size = u32::try_from(param.size()).unwrap_or(u32::MAX / 4);
             *offset = align_up(*offset, param.alignment());
-            let slot = Slot { offset: *offset, size };
+            let slot = Slot {
+                offset: *offset,
+                size,
+            };
             *offset = offset.saturating_add(size);
             slot
         })
@@ -125,14 +128,26 @@ impl<'a> Builder<'a, '_, '_> {
         if is_entry {
             for (param, slot) in tree.params.iter().zip(kernel_params(&tree.params)) {
                 let symbol = Symbol::Param(slot.offset);
-                self.scopes
-                    .declare(param.name.text, Entity::Symbol(symbol, Space::Param, slot.size));
+                self.scopes.declare(
+                    param.name.text,
+                    Entity::Symbol(symbol, Space::Param, slot.size),
+                );
             }
             return;
         }
         let signature = signature(&tree.returns, &tree.params);
-        let slots = signature.returns.iter().zip(&tree.returns).map(|pair| (pair, true));
-        let slots = slots.chain(signature.params.iter().zip(&tree.params).map(|pair| (pair, false)));
+        let slots = signature
+            .returns
+            .iter()
+            .zip(&tree.returns)
+            .map(|pair| (pair, true));
+        let slots = slots.chain(
+            signature
+                .params
+                .iter()
+                .zip(&tree.params)
+                .map(|pair| (pair, false)),
+        );
         for ((slot, param), is_return) in slots {
             let entity = if param.register {
                 let reg = self.function.new_reg(param.ty);
@@ -195,7 +210,11 @@ impl<'a> Builder<'a, '_, '_> {
                     size: slot.size,
                 });
             }
-            if self.function.is_entry { Term::Exit } else { term }
+            if self.function.is_entry {
+                Term::Exit
+            } else {
+                term
+            }
         } else {
             term
         };
@@ -213,7 +232,8 @@ impl<'a> Builder<'a, '_, '_> {
                 }
                 Statement::BranchTargets(table) => {
                     let targets = table.targets.iter().map(|target| target.text).collect();
-                    self.scopes.declare(table.label.text, Entity::Table(targets));
+                    self.scopes
+                        .declare(table.label.text, Entity::Table(targets));
                 }
                 Statement::CallPrototype(prototype) => {
                     self.function
@@ -226,7 +246,8 @@ impl<'a> Builder<'a, '_, '_> {
                 Statement::CallTargets(targets) => {
                     // All targets have one signature; it is looked up by the first at the call.
                     let names = targets.targets.iter().map(|target| target.text).collect();
-                    self.scopes.declare(targets.label.text, Entity::Table(names));
+                    self.scopes
+                        .declare(targets.label.text, Entity::Table(names));
                 }
                 _ => {}
             }
@@ -309,7 +330,11 @@ impl<'a> Builder<'a, '_, '_> {
                 Symbol::Shared(self.environment.shared.len() as u32 - 1)
             }
             _ => {
-                let built = Variable::new(variable, self.environment.functions, self.environment.symbols);
+                let built = Variable::new(
+                    variable,
+                    self.environment.functions,
+                    self.environment.symbols,
+                );
                 self.environment.variables.push(built);
                 Symbol::Variable(self.environment.variables.len() as u32 - 1)
             }
@@ -328,7 +353,10 @@ impl<'a> Builder<'a, '_, '_> {
         let Some(guard) = instruction.guard else {
             return self.plain_instruction(instruction, op);
         };
-        let Some(pred) = self.scopes.register(guard.register.text, &mut self.function) else {
+        let Some(pred) = self
+            .scopes
+            .register(guard.register.text, &mut self.function)
+        else {
             return self.unsupported(format!("unknown register `{}`", guard.register.text));
         };
         let rest = self.new_block();
@@ -504,7 +532,9 @@ impl<'a> Builder<'a, '_, '_> {
         match self.scopes.lookup(name, &mut self.function) {
             Some(Entity::Symbol(symbol, ..)) => return Ok(Operand::Symbol(symbol, offset)),
             Some(Entity::VectorReg(regs)) => {
-                return Ok(Operand::Vector(regs.into_iter().map(Operand::Reg).collect()));
+                return Ok(Operand::Vector(
+                    regs.into_iter().map(Operand::Reg).collect(),
+                ));
             }
             _ => {}
         }

@@ -96,11 +96,7 @@ pub(super) fn back_edges(function: &Function) -> Vec<(BlockId, BlockId)> {
 }
 
 /// The blocks of the loop that the back edge `from -> header` closes.
-fn loop_blocks(
-    predecessors: &[Vec<BlockId>],
-    from: BlockId,
-    header: BlockId,
-) -> Vec<BlockId> {
+fn loop_blocks(predecessors: &[Vec<BlockId>], from: BlockId, header: BlockId) -> Vec<BlockId> {
     let mut seen = vec![false; predecessors.len()];
     seen[header as usize] = true;
     let mut blocks = vec![header];

@@ -32,10 +32,14 @@ pub(super) fn summarise(program: &Program) -> Vec<Summary> {
     loop {
         let mut changed = false;
         for index in 0..count {
-            let Some(body) = program.body(index as u32) else { continue };
+            let Some(body) = program.body(index as u32) else {
+                continue;
+            };
             let mut new = summaries[index];
             for inst in body.insts() {
-                let Kind::Call(call) = &inst.kind else { continue };
+                let Kind::Call(call) = &inst.kind else {
+                    continue;
+                };
                 if let Callee::Function(callee) = call.callee {
                     new.waits |= summaries[callee as usize].waits;
                     new.stops |= summaries[callee as usize].stops;
@@ -50,16 +54,22 @@ pub(super) fn summarise(program: &Program) -> Vec<Summary> {
     }
     // Loops that wait: they yield, which is a stop too.
     for index in 0..count {
-        let Some(body) = program.body(index as u32) else { continue };
+        let Some(body) = program.body(index as u32) else {
+            continue;
+        };
         let waits = |callee: u32| summaries[callee as usize].waits;
         // A native function cannot yield around an indirect call; it is left to the time limit.
-        let yields = flow::loops(body, &waits).into_iter().any(|(.., yields)| yields);
+        let yields = flow::loops(body, &waits)
+            .into_iter()
+            .any(|(.., yields)| yields);
         summaries[index].stops |= yields && !body.is_entry;
     }
     loop {
         let mut changed = false;
         for index in 0..count {
-            let Some(body) = program.body(index as u32) else { continue };
+            let Some(body) = program.body(index as u32) else {
+                continue;
+            };
             let stops = body.insts().any(|inst| match &inst.kind {
                 Kind::Call(call) => match call.callee {
                     Callee::Function(callee) => summaries[callee as usize].stops,
@@ -113,7 +123,9 @@ fn copy(
     after: Option<&Continuation>,
     stack: &mut Vec<u32>,
 ) -> Result<BlockId, LoadError> {
-    let body = program.body(function).expect("callees with summaries have bodies");
+    let body = program
+        .body(function)
+        .expect("callees with summaries have bodies");
     let first = flat.blocks.len() as BlockId;
     let is_root = stack.len() == 1;
     let prototype_base = if is_root {
@@ -184,7 +196,9 @@ fn inline(
     let Kind::Call(call) = &inst.kind else {
         return Ok(current);
     };
-    let body = program.body(callee).expect("callees with summaries have bodies");
+    let body = program
+        .body(callee)
+        .expect("callees with summaries have bodies");
     if stack.contains(&callee) {
         return Err(program.unsupported(
             &flat.name,

@@ -146,11 +146,23 @@ pub(crate) enum Kind {
     Op(Op, Operands),
     Call(Box<Call>),
     /// Loads `size` bytes of the frame into a register.
-    FrameLoad { to: Reg, offset: u32, size: u32 },
+    FrameLoad {
+        to: Reg,
+        offset: u32,
+        size: u32,
+    },
     /// Stores the low `size` bytes of a value into the frame.
-    FrameStore { from: Operand, offset: u32, size: u32 },
+    FrameStore {
+        from: Operand,
+        offset: u32,
+        size: u32,
+    },
     /// Copies within the frame.
-    FrameCopy { to: u32, from: u32, size: u32 },
+    FrameCopy {
+        to: u32,
+        from: u32,
+        size: u32,
+    },
     /// Cannot be compiled; the text says what and why.
     Unsupported(Box<str>),
 }
@@ -173,11 +185,20 @@ pub(crate) enum Term {
         otherwise: BlockId,
     },
     /// `brx.idx`; an index beyond the table is undefined in PTX and takes the last target.
-    Table { index: Operand, targets: Vec<BlockId> },
+    Table {
+        index: Operand,
+        targets: Vec<BlockId>,
+    },
     /// A back edge: here the stop flag is polled, and if `yields`, threads give way now and then.
-    Loop { target: BlockId, yields: bool },
+    Loop {
+        target: BlockId,
+        yields: bool,
+    },
     /// A barrier or warp operation: the thread stops, and goes on at `next` with the results of the instruction.
-    Suspend { inst: Box<Inst>, next: BlockId },
+    Suspend {
+        inst: Box<Inst>,
+        next: BlockId,
+    },
     Ret,
     Exit,
     Trap(Line),
@@ -190,7 +211,9 @@ impl Term {
         match self {
             Term::Jump(target) | Term::Loop { target, .. } => f(*target),
             Term::Suspend { next, .. } => f(*next),
-            Term::Branch { then, otherwise, .. } => {
+            Term::Branch {
+                then, otherwise, ..
+            } => {
                 f(*then);
                 f(*otherwise);
             }
@@ -204,7 +227,9 @@ impl Term {
         match self {
             Term::Jump(target) | Term::Loop { target, .. } => f(target),
             Term::Suspend { next, .. } => f(next),
-            Term::Branch { then, otherwise, .. } => {
+            Term::Branch {
+                then, otherwise, ..
+            } => {
                 f(then);
                 f(otherwise);
             }
@@ -408,7 +433,10 @@ pub(crate) fn may_wait(inst: &Inst) -> bool {
         Opcode::Atom | Opcode::Nanosleep => true,
         Opcode::Ld => {
             !private
-                && (op.modifiers.ordering().is_some_and(|o| o != cuprum_ptx::Ordering::Weak)
+                && (op
+                    .modifiers
+                    .ordering()
+                    .is_some_and(|o| o != cuprum_ptx::Ordering::Weak)
                     || matches!(
                         op.modifiers.cache_op(),
                         Some(cuprum_ptx::CacheOp::Cv | cuprum_ptx::CacheOp::Cg)

@@ -8,8 +8,6 @@ pub(crate) mod flow;
 mod inline;
 pub(crate) mod ir;
 mod scope;
-#[cfg(test)]
-mod tests;
 mod variables;
 
 use std::collections::{HashMap, HashSet};
@@ -151,7 +149,9 @@ impl Program {
         let mut count = 0;
         for variable in module.variables() {
             let symbol = match variable.space {
-                Space::Shared if variable.linkage == Linkage::Extern || variable.is_open_array() => {
+                Space::Shared
+                    if variable.linkage == Linkage::Extern || variable.is_open_array() =>
+                {
                     self.dynamic_align = self.dynamic_align.max(variable.alignment());
                     Symbol::DynamicShared
                 }
@@ -227,7 +227,9 @@ impl Program {
         for function in self.functions.iter().filter_map(|f| f.body.as_ref()) {
             for inst in function.insts() {
                 if let Kind::Op(_, operands) = &inst.kind {
-                    operands.iter().for_each(|operand| scan(operand, &mut addressed));
+                    operands
+                        .iter()
+                        .for_each(|operand| scan(operand, &mut addressed));
                 }
             }
         }
@@ -247,9 +249,12 @@ impl Program {
                 .fold(1u32, |n, &extent| n.saturating_mul(extent.max(1)))
         };
         let reach = self.reachable(index);
-        let registers = self
-            .body(index)
-            .map_or(0, |body| body.regs.iter().map(|ty| ty.size().div_ceil(4)).sum::<u32>());
+        let registers = self.body(index).map_or(0, |body| {
+            body.regs
+                .iter()
+                .map(|ty| ty.size().div_ceil(4))
+                .sum::<u32>()
+        });
         KernelInfo {
             name: function.name.text.to_owned(),
             params: build::kernel_params(&function.params)
@@ -333,9 +338,13 @@ impl Program {
         while next < list.len() {
             let function = list[next];
             next += 1;
-            let Some(body) = self.body(function) else { continue };
+            let Some(body) = self.body(function) else {
+                continue;
+            };
             for inst in body.insts() {
-                let Kind::Call(call) = &inst.kind else { continue };
+                let Kind::Call(call) = &inst.kind else {
+                    continue;
+                };
                 match call.callee {
                     Callee::Function(index) => {
                         if seen.insert(index) {
@@ -361,8 +370,9 @@ impl Program {
         let mut mark = |operand: &Operand| {
             fn walk(operand: &Operand, f: &mut impl FnMut(Symbol)) {
                 match operand {
-                    Operand::Symbol(symbol, _)
-                    | Operand::Address(ir::Base::Symbol(symbol), _) => f(*symbol),
+                    Operand::Symbol(symbol, _) | Operand::Address(ir::Base::Symbol(symbol), _) => {
+                        f(*symbol)
+                    }
                     Operand::Vector(elements) => {
                         elements.iter().for_each(|element| walk(element, f));
                     }
@@ -376,7 +386,9 @@ impl Program {
             });
         };
         for &function in functions {
-            let Some(body) = self.body(function) else { continue };
+            let Some(body) = self.body(function) else {
+                continue;
+            };
             for inst in body.insts() {
                 match &inst.kind {
                     Kind::Op(_, operands) => operands.iter().for_each(&mut mark),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cuprum_ptx::{InitialValue, Initializer, Immediate, Linkage, ScalarType, Space};
+use cuprum_ptx::{Immediate, InitialValue, Initializer, Linkage, ScalarType, Space};
 
 use super::ir::Symbol;
 use crate::exec::context::FUNCTION_WINDOW;
@@ -111,7 +111,10 @@ impl Variable {
         variable
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a recursive walk over one initializer")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a recursive walk over one initializer"
+    )]
     fn put<'a>(
         &mut self,
         initializer: &Initializer<'a>,
@@ -126,9 +129,7 @@ impl Variable {
             Initializer::Value(value) => self.put_value(value, offset, ty, functions, symbols),
             Initializer::List(list) => {
                 let inner = dimensions.get(1..).unwrap_or(&[]);
-                let nested = list
-                    .iter()
-                    .any(|item| matches!(item, Initializer::List(_)));
+                let nested = list.iter().any(|item| matches!(item, Initializer::List(_)));
                 // A flat list fills the whole array, whatever its dimensions.
                 let step = u64::from(ty.size()) * if nested { row(inner) } else { 1 };
                 for (index, item) in list.iter().enumerate() {
