@@ -2,3 +2,6 @@
 //!
 //! - `tests/devices.rs`: every check of `cuprum-checks` on every device present.
 //! - `tests/layers.rs`: dependencies point down only.
+//! - `tests/jit_oracle.rs`: random kernels on the software device against the [`interpreter`].
+
+pub mod interpreter;
