@@ -448,8 +448,11 @@ impl ContextInner {
 
     #[cfg(feature = "soft")]
     fn last_fault(&self) -> Option<String> {
-        // PENDING: self.device.is_software().then(|| cuprum_softcuda::last_fault(self.raw)).flatten()
-        None
+        if self.is_software() {
+            cuprum_softcuda::last_fault(self.raw)
+        } else {
+            None
+        }
     }
 
     #[cfg(not(feature = "soft"))]
@@ -461,8 +464,7 @@ impl ContextInner {
 /// The software driver's account of this thread's last failing call.
 #[cfg(feature = "soft")]
 fn last_error() -> Option<String> {
-    // PENDING: cuprum_softcuda::last_error()
-    None
+    cuprum_softcuda::last_error()
 }
 
 #[cfg(not(feature = "soft"))]

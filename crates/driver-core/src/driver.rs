@@ -366,8 +366,7 @@ fn readable(version: i32) -> Option<(u32, u32)> {
 
 #[cfg(feature = "soft")]
 fn software_table() -> Option<&'static DriverTable> {
-    // PENDING: cuprum_softcuda::table()
-    None
+    Some(cuprum_softcuda::table())
 }
 
 #[cfg(not(feature = "soft"))]
