@@ -21,9 +21,31 @@ impl Failure {
     #[cold]
     pub(crate) fn into_error(self, software: bool) -> Error {
         match self.code {
-            Some(code) => Error::of_call(self.call, code, software),
+            Some(code) if software => {
+                Error::of_call(self.call, code, true).with_detail(self.software_detail())
+            }
+            Some(code) => Error::of_call(self.call, code, false),
             None => Error::missing_call(self.call),
         }
+    }
+
+    /// The software driver's account of this thread's last failing call, if it is of this one.
+    #[cfg(feature = "soft")]
+    fn software_detail(self) -> Option<String> {
+        let text = cuprum_softcuda::last_error()?;
+        let text = text.strip_prefix(self.call)?.strip_prefix(": ")?;
+        // The code's name is told already.
+        let name = self.code.and_then(CUresult::name).unwrap_or_default();
+        let text = text
+            .strip_prefix(name)
+            .and_then(|rest| rest.strip_prefix(": "))
+            .unwrap_or(text);
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    #[cfg(not(feature = "soft"))]
+    fn software_detail(self) -> Option<String> {
+        None
     }
 }
 

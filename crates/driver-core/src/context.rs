@@ -141,13 +141,11 @@ impl Context {
     /// # Errors
     /// The failure of earlier work: see [`Error::is_asynchronous`].
     pub fn synchronize(&self) -> Result<()> {
-        let streams: Vec<_> = self
-            .inner
-            .streams()
+        let streams = self.inner.live_streams();
+        let positions: Vec<_> = streams
             .iter()
-            .filter_map(Weak::upgrade)
+            .map(|stream| stream.inner().submitted())
             .collect();
-        let positions: Vec<_> = streams.iter().map(|stream| stream.submitted()).collect();
         self.inner
             .make_current()
             .map_err(|failure| self.raise(failure))?;
@@ -155,7 +153,7 @@ impl Context {
         unsafe { call!(self.driver(), cuCtxSynchronize()) }
             .map_err(|failure| self.raise(failure))?;
         for (stream, position) in streams.iter().zip(positions) {
-            stream.note_completed(position);
+            stream.inner().note_completed(position);
         }
         self.inner.parking.collect(&self.inner);
         Ok(())
@@ -240,7 +238,7 @@ impl Context {
     }
 
     /// Chooses the allocator of buffers made from now on; `None` is the default again. Buffers that exist keep
-    /// theirs.
+    /// theirs. An allocator must not hold the context it serves, or neither would ever be released.
     pub fn set_allocator(&self, allocator: Option<Arc<dyn Allocator>>) {
         *self
             .inner
@@ -432,17 +430,25 @@ impl ContextInner {
                     .with_detail(self.last_fault())
                     .of_earlier_work(self.suspects())
             }
-            Some(_) if software => error.with_detail(last_error()),
             _ => error,
         }
     }
 
     /// The launches whose completion nobody has seen.
     fn suspects(&self) -> Vec<LaunchRecord> {
+        self.live_streams()
+            .iter()
+            .flat_map(Stream::pending_launches)
+            .collect()
+    }
+
+    /// Every stream that somebody holds. They are dropped by the caller, not under the lock: the last handle of one
+    /// may have to report a failure, which asks for this list again.
+    fn live_streams(&self) -> Vec<Stream> {
         self.streams()
             .iter()
             .filter_map(Weak::upgrade)
-            .flat_map(|stream| stream.pending_launches())
+            .map(Stream::from_inner)
             .collect()
     }
 
@@ -459,17 +465,6 @@ impl ContextInner {
     fn last_fault(&self) -> Option<String> {
         None
     }
-}
-
-/// The software driver's account of this thread's last failing call.
-#[cfg(feature = "soft")]
-fn last_error() -> Option<String> {
-    cuprum_softcuda::last_error()
-}
-
-#[cfg(not(feature = "soft"))]
-fn last_error() -> Option<String> {
-    None
 }
 
 impl Drop for ContextInner {

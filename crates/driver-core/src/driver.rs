@@ -418,7 +418,7 @@ fn explain_absence() -> DriverProblem {
 }
 
 /// Tells "there is none" from "there is one, and it does not load".
-fn judge_loader_message(name: &str, words: &str) -> DriverProblem {
+pub(crate) fn judge_loader_message(name: &str, words: &str) -> DriverProblem {
     // glibc: "libcuda.so.1: cannot open shared object file: No such file or directory". A missing dependency reads
     // the same with that library's name in front.
     let absent = words.contains(&format!(

@@ -1,4 +1,15 @@
-//! RAII over the CUDA driver API, on NVIDIA devices and on the software device.
+#![doc = include_str!("../README.md")]
+//!
+//! # The rooms
+//!
+//! | level | what | where |
+//! | --- | --- | --- |
+//! | table | entry points of a driver, plain data | [`sys`], [`Driver`] |
+//! | objects | [`Device`], [`Context`], [`Stream`], [`Event`], [`Module`], [`Function`] | one file each |
+//! | memory | [`DeviceBuffer`], [`DeviceView`], [`PinnedBuffer`], [`Scope`], [`Allocator`] | `memory/` |
+//! | launch | [`LaunchConfig`], [`KernelArgs`], [`Args`], the checks | `launch/` |
+//! | order | which stream used which bytes; what waits to be released | `tracking.rs`, `parking.rs` |
+//! | errors | [`Error`], [`ErrorKind`], texts and hints | `error/` |
 
 mod call;
 mod choose;
@@ -14,6 +25,9 @@ mod module;
 mod parking;
 mod stream;
 mod tracking;
+
+#[cfg(test)]
+mod tests;
 
 pub use choose::{Choice, DEVICE_VARIABLE, QUIET_VARIABLE};
 pub use context::{Context, MemoryInfo};

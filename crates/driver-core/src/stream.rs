@@ -285,6 +285,13 @@ impl Stream {
         self.context().raise(failure).fact("on", self.label())
     }
 
+    /// The launches on this stream whose completion nobody has seen, oldest first.
+    pub(crate) fn pending_launches(&self) -> Vec<LaunchRecord> {
+        self.inner
+            .recent
+            .after(self.inner.completed(), &self.label())
+    }
+
     #[cold]
     pub(crate) fn check_context(&self, context: &Context, what: &str) -> Result<()> {
         self.context().check_same(context, what)
@@ -357,11 +364,6 @@ impl StreamInner {
         } else {
             format!("stream {}", self.id)
         }
-    }
-
-    /// The launches on this stream whose completion nobody has seen, oldest first.
-    pub(crate) fn pending_launches(&self) -> Vec<LaunchRecord> {
-        self.recent.after(self.completed(), &self.label())
     }
 
     fn destroy(&mut self) -> Result<(), Failure> {

@@ -197,6 +197,11 @@ impl Tracker {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.record).uses.len()
+    }
+
     /// Every stream that has used the allocation, with the position of its last use.
     pub(crate) fn last_uses(&self) -> LastUses {
         let record = lock(&self.record);

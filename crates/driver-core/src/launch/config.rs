@@ -96,10 +96,10 @@ impl LaunchConfig {
         }
     }
 
-    /// Threads of a block.
+    /// Threads of a block; the largest `u64` if that overflows.
     #[must_use]
     pub const fn threads_per_block(&self) -> u64 {
-        self.block.0 as u64 * self.block.1 as u64 * self.block.2 as u64
+        (self.block.0 as u64 * self.block.1 as u64).saturating_mul(self.block.2 as u64)
     }
 
     /// Blocks of the grid.

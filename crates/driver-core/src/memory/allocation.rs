@@ -65,6 +65,11 @@ impl Allocation {
         self.tracker.last_uses()
     }
 
+    #[cfg(test)]
+    pub(crate) fn tracked_uses(&self) -> usize {
+        self.tracker.len()
+    }
+
     /// Releases the memory, once.
     pub(crate) fn release(&mut self) -> Result<()> {
         let Some(allocator) = self.allocator.take() else {

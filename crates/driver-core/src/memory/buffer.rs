@@ -269,6 +269,12 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         self.allocation.release()
     }
 
+    /// How many uses are on record.
+    #[cfg(test)]
+    pub(crate) fn tracked_uses(&self) -> usize {
+        self.allocation.tracked_uses()
+    }
+
     #[inline]
     pub(crate) fn address_field(&self) -> &CUdeviceptr {
         &self.address

@@ -1,0 +1,232 @@
+//! Order across streams: which events are recorded and waited for, and which are not.
+
+use super::mock::{self, ORDERED, PENDING, calls};
+use crate::{DeviceBuffer, Function, LaunchConfig, Module, Stream};
+
+const CONFIG: LaunchConfig = LaunchConfig::grid_1d(1, 32);
+
+struct Bench {
+    a: Stream,
+    b: Stream,
+    c: Stream,
+    kernel: Function,
+}
+
+fn bench() -> Bench {
+    let context = mock::context();
+    let module = Module::from_ptx(&context, "//").unwrap();
+    let new = || context.new_stream().unwrap();
+    let bench = Bench {
+        a: new(),
+        b: new(),
+        c: new(),
+        kernel: module.function("k:8").unwrap(),
+    };
+    ORDERED.take();
+    calls();
+    bench
+}
+
+fn buffer(stream: &Stream) -> DeviceBuffer<f32> {
+    let buffer = DeviceBuffer::zeros(stream, 100).unwrap();
+    calls();
+    buffer
+}
+
+/// The pairs of streams that were ordered since the last time.
+fn ordered() -> Vec<(usize, usize)> {
+    ORDERED.take()
+}
+
+fn pair(first: &Stream, then: &Stream) -> (usize, usize) {
+    (first.raw().0.addr(), then.raw().0.addr())
+}
+
+#[test]
+fn one_stream_makes_no_event_calls() {
+    let Bench { a, kernel, .. } = bench();
+    let mut x = buffer(&a);
+    for _ in 0..3 {
+        unsafe { kernel.launch(&a, CONFIG, (&mut x,)) }.unwrap();
+        unsafe { kernel.launch(&a, CONFIG, (&x,)) }.unwrap();
+    }
+    assert_eq!(calls(), ["cuLaunchKernel"; 6]);
+}
+
+#[test]
+fn a_second_stream_records_and_waits_exactly_once() {
+    let Bench { a, b, kernel, .. } = bench();
+    let x = buffer(&a);
+    unsafe { kernel.launch(&b, CONFIG, (&x,)) }.unwrap();
+    // The event is made once for each stream, at its first need.
+    assert_eq!(
+        calls(),
+        [
+            "cuEventCreate",
+            "cuEventRecord",
+            "cuStreamWaitEvent",
+            "cuLaunchKernel"
+        ]
+    );
+    assert_eq!(ordered(), [pair(&a, &b)]);
+    // What has been waited for is not waited for again.
+    unsafe { kernel.launch(&b, CONFIG, (&x,)) }.unwrap();
+    assert_eq!(calls(), ["cuLaunchKernel"]);
+}
+
+#[test]
+fn two_readers_do_not_wait_for_each_other_and_a_writer_waits_for_both() {
+    let Bench { a, b, c, kernel } = bench();
+    let mut x = buffer(&a);
+    unsafe { kernel.launch(&b, CONFIG, (&x,)) }.unwrap();
+    unsafe { kernel.launch(&c, CONFIG, (&x,)) }.unwrap();
+    assert_eq!(ordered(), [pair(&a, &b), pair(&a, &c)]);
+    unsafe { kernel.launch(&a, CONFIG, (&mut x,)) }.unwrap();
+    assert_eq!(ordered(), [pair(&b, &a), pair(&c, &a)]);
+    // The write replaced all records: stream `a` is alone again and pays nothing.
+    calls();
+    unsafe { kernel.launch(&a, CONFIG, (&mut x,)) }.unwrap();
+    assert_eq!(calls(), ["cuLaunchKernel"]);
+}
+
+#[test]
+fn disjoint_halves_do_not_order() {
+    let Bench { a, b, kernel, .. } = bench();
+    let mut x = buffer(&a);
+    let (mut left, mut right) = x.split_at_mut(50);
+    unsafe { kernel.launch(&a, CONFIG, (&mut left,)) }.unwrap();
+    unsafe { kernel.launch(&b, CONFIG, (&mut right,)) }.unwrap();
+    // The memory itself, and its zeros, are of stream `a`.
+    assert_eq!(ordered(), [pair(&a, &b)]);
+    for _ in 0..3 {
+        unsafe { kernel.launch(&a, CONFIG, (&mut left,)) }.unwrap();
+        unsafe { kernel.launch(&b, CONFIG, (&mut right,)) }.unwrap();
+    }
+    assert_eq!(ordered(), []);
+    // Reading all of it needs both.
+    unsafe { kernel.launch(&a, CONFIG, (&x,)) }.unwrap();
+    assert_eq!(ordered(), [pair(&b, &a)]);
+}
+
+#[test]
+fn ranges_that_touch_order() {
+    let Bench { a, b, kernel, .. } = bench();
+    let mut x = buffer(&a);
+    unsafe { kernel.launch(&b, CONFIG, (x.slice_mut(..60),)) }.unwrap();
+    unsafe { kernel.launch(&a, CONFIG, (x.slice_mut(60..),)) }.unwrap();
+    assert_eq!(ordered(), [pair(&a, &b)]);
+    unsafe { kernel.launch(&a, CONFIG, (x.slice(59..),)) }.unwrap();
+    assert_eq!(ordered(), [pair(&b, &a)]);
+}
+
+#[test]
+fn order_is_transitive() {
+    let Bench { a, b, c, kernel } = bench();
+    let (mut x, y) = (buffer(&a), buffer(&a));
+    unsafe { kernel.launch(&b, CONFIG, (&mut x,)) }.unwrap(); // b after a
+    unsafe { kernel.launch(&c, CONFIG, (&x,)) }.unwrap(); // c after b
+    assert_eq!(ordered(), [pair(&a, &b), pair(&b, &c)]);
+    // `c` comes after `b`, which came after all that `a` had done.
+    unsafe { kernel.launch(&c, CONFIG, (&y,)) }.unwrap();
+    assert_eq!(ordered(), []);
+}
+
+#[test]
+fn a_launch_waits_once_for_several_buffers_of_one_stream() {
+    let Bench { a, b, kernel, .. } = bench();
+    let kernel = kernel.module().function("k:8,8,8").unwrap();
+    let (x, y, z) = (buffer(&a), buffer(&a), buffer(&a));
+    unsafe { kernel.launch(&b, CONFIG, (&x, &y, &z)) }.unwrap();
+    assert_eq!(ordered(), [pair(&a, &b)]);
+}
+
+#[test]
+fn synchronising_makes_waiting_needless() {
+    let Bench { a, b, kernel, .. } = bench();
+    let x = buffer(&a);
+    a.synchronize().unwrap();
+    calls();
+    unsafe { kernel.launch(&b, CONFIG, (&x,)) }.unwrap();
+    assert_eq!(calls(), ["cuLaunchKernel"]);
+}
+
+#[test]
+fn an_event_waited_for_by_hand_counts() {
+    let Bench { a, b, kernel, .. } = bench();
+    let x = buffer(&a);
+    let event = a.record().unwrap();
+    b.wait(&event).unwrap();
+    calls();
+    unsafe { kernel.launch(&b, CONFIG, (&x,)) }.unwrap();
+    assert_eq!(calls(), ["cuLaunchKernel"]);
+    // It does not cover what came after it.
+    let y = buffer(&a);
+    unsafe { kernel.launch(&b, CONFIG, (&y,)) }.unwrap();
+    assert_eq!(
+        calls(),
+        [
+            "cuEventCreate",
+            "cuEventRecord",
+            "cuStreamWaitEvent",
+            "cuLaunchKernel"
+        ]
+    );
+}
+
+#[test]
+fn untracked_views_are_left_alone() {
+    let Bench { a, b, kernel, .. } = bench();
+    let mut x = buffer(&a);
+    unsafe { kernel.launch(&b, CONFIG, (x.view().untracked(),)) }.unwrap();
+    unsafe { kernel.launch(&b, CONFIG, (x.view_mut().untracked(),)) }.unwrap();
+    assert_eq!(calls(), ["cuLaunchKernel"; 2]);
+}
+
+#[test]
+fn memory_is_freed_after_uses_on_other_streams() {
+    mock::POOLS.set(true);
+    let Bench { a, b, kernel, .. } = bench();
+    let x = buffer(&a);
+    unsafe { kernel.launch(&b, CONFIG, (&x,)) }.unwrap();
+    ordered();
+    calls();
+    drop(x);
+    assert_eq!(ordered(), [pair(&b, &a)]);
+    assert_eq!(
+        calls(),
+        [
+            "cuEventCreate",
+            "cuEventRecord",
+            "cuStreamWaitEvent",
+            "cuMemFreeAsync"
+        ]
+    );
+    mock::POOLS.set(false);
+}
+
+#[test]
+fn many_ranges_stay_few_records() {
+    PENDING.set(true);
+    let Bench { a, b, kernel, .. } = bench();
+    let mut x = DeviceBuffer::<u8>::zeros(&a, 10_000).unwrap();
+    for i in 0..1000 {
+        unsafe { kernel.launch(&b, CONFIG, (x.slice_mut(i * 10..i * 10 + 5),)) }.unwrap();
+    }
+    assert!(x.tracked_uses() < 100, "{}", x.tracked_uses());
+    ordered();
+    // What was joined still orders.
+    unsafe { kernel.launch(&a, CONFIG, (x.slice(9990..),)) }.unwrap();
+    assert_eq!(ordered(), [pair(&b, &a)]);
+    PENDING.set(false);
+}
+
+#[test]
+fn dropped_streams_are_forgotten_once_they_are_done() {
+    let Bench { a, kernel, .. } = bench();
+    let x = buffer(&a);
+    for _ in 0..100 {
+        let short_lived = a.context().new_stream().unwrap();
+        unsafe { kernel.launch(&short_lived, CONFIG, (&x,)) }.unwrap();
+    }
+    assert!(x.tracked_uses() < 40, "{}", x.tracked_uses());
+}
