@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod calls;
+mod corpus;
 mod faults;
 mod memory;
 mod progress;
