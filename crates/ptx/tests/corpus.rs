@@ -1,6 +1,5 @@
-//! Parses, prints, parses again and decodes every `.ptx` file below the directory that `CUPRUM_PTX_CORPUS` names.
-//!
-//! For files from elsewhere, so it runs only when asked for: `CUPRUM_PTX_CORPUS=dir cargo test -p cuprum-ptx --test corpus -- --ignored`.
+//! Parses, prints, parses again and decodes every `.ptx` file below a directory: our own samples, or the one that
+//! `CUPRUM_PTX_CORPUS` names.
 
 use std::path::{Path, PathBuf};
 
@@ -38,9 +37,9 @@ fn check(source: &str) -> Result<usize, String> {
 }
 
 #[test]
-#[ignore = "needs CUPRUM_PTX_CORPUS"]
 fn every_file_of_the_corpus_round_trips_and_decodes() {
-    let dir = std::env::var_os("CUPRUM_PTX_CORPUS").expect("CUPRUM_PTX_CORPUS names a directory");
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+    let dir = std::env::var_os("CUPRUM_PTX_CORPUS").unwrap_or_else(|| samples.into());
     let mut paths = Vec::new();
     files(Path::new(&dir), &mut paths);
     paths.sort();
