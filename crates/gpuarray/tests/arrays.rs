@@ -599,3 +599,26 @@ fn error_texts() {
     );
     assert_eq!(size_of::<cuprum_gpuarray::Error>(), size_of::<usize>());
 }
+
+/// Arrays, views and expressions may be used by other threads.
+#[test]
+fn threads() -> Result<()> {
+    fn shared<T: Send + Sync>(value: T) -> T {
+        value
+    }
+    let x = shared(array(&iota(1000), 1000));
+    let view = shared(x.slice(s![..;-1]));
+    let sum = shared(&x + &view);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|thread| {
+                let sum = &sum;
+                scope.spawn(move || (sum * (thread + 1)).sum())
+            })
+            .collect();
+        for (thread, result) in threads.into_iter().enumerate() {
+            assert_eq!(result.join().expect("does not panic")?, 999_000 * (thread as i64 + 1));
+        }
+        Ok(())
+    })
+}

@@ -249,20 +249,22 @@ impl Writer<'_, '_, '_> {
         );
         match self.kind {
             Kind::Map if vector > 1 => {
-                // The grid covers every position, so no thread loops but the one that has the tail.
+                // The grid covers every position, so no thread loops. What is left over after the
+                // vectors is done by the first threads beside theirs.
                 line!(
                     self,
                     "    const unsigned long long first = thread * {vector};"
                 );
                 line!(self, "    if (first + {vector} <= count) {{");
                 self.vector_body("        ");
-                line!(self, "    }} else {{");
+                line!(self, "    }}");
                 line!(
                     self,
-                    "        for (unsigned long long i = first; i < count; ++i) {{"
+                    "    const unsigned long long i = count / {vector} * {vector} + thread;"
                 );
-                self.scalar_body("            ", "");
-                line!(self, "        }}\n    }}");
+                line!(self, "    if (i < count) {{");
+                self.scalar_body("        ", "");
+                line!(self, "    }}");
             }
             Kind::Map => {
                 line!(self, "    const unsigned long long i = thread;");
@@ -287,17 +289,17 @@ impl Writer<'_, '_, '_> {
                 if vector > 1 {
                     line!(
                         self,
-                        "    for (unsigned long long first = thread * {vector}; first < count; first += step) {{"
+                        "    for (unsigned long long first = thread * {vector}; first + {vector} <= count; first += step) {{"
                     );
-                    line!(self, "        if (first + {vector} <= count) {{");
-                    self.vector_body("            ");
-                    line!(self, "        }} else {{");
+                    self.vector_body("        ");
+                    line!(self, "    }}");
                     line!(
                         self,
-                        "            for (unsigned long long i = first; i < count; ++i) {{"
+                        "    const unsigned long long i = count / {vector} * {vector} + thread;"
                     );
-                    self.scalar_body("                ", "0");
-                    line!(self, "            }}\n        }}\n    }}");
+                    line!(self, "    if (i < count) {{");
+                    self.scalar_body("        ", "0");
+                    line!(self, "    }}");
                 } else {
                     line!(
                         self,
