@@ -293,7 +293,8 @@ impl Layout {
 
     /// Restricts one axis to `start, start + step, ..` (`length` of them; the caller has checked that they exist).
     fn narrowed(&mut self, axis: usize, start: usize, length: usize, step: isize) {
-        if length > 0 {
+        // An empty layout may address nothing at all, so its offset must stay where it is.
+        if length > 0 && !self.is_empty() {
             self.offset = self
                 .offset
                 .wrapping_add_signed(start.cast_signed() * self.strides[axis]);
@@ -823,12 +824,14 @@ mod tests {
             shape in proptest::collection::vec(0usize..5, 0..4),
             steps in proptest::collection::vec((0u8..5, 0usize..8, 0usize..8, 0usize..8, prop_oneof![-3isize..0, 1isize..4]), 0..6),
         ) {
+            let count = shape.iter().product::<usize>();
             let mut model = Model::new(shape);
             for (choice, axis, a, b, step) in steps {
                 model = model.step(choice, axis, a, b, step);
                 prop_assert_eq!(model.layout.shape().axes(), &model.shape[..]);
                 prop_assert_eq!(model.layout.offsets(), model.offsets.clone());
                 let range = model.layout.range();
+                prop_assert!(range.end <= count, "{:?} of {}", range, count);
                 prop_assert_eq!(range.is_empty(), model.offsets.is_empty());
                 if let (Some(&low), Some(&high)) = (model.offsets.iter().min(), model.offsets.iter().max()) {
                     prop_assert_eq!(range, low..high + 1);

@@ -376,10 +376,8 @@ fn powers() -> Result<()> {
         array(&[7i64], 1).powi(30).eval()?.to_vec()?,
         [7i64.wrapping_pow(30)]
     );
-    assert_eq!(
-        array(&[2.0f64], 1).pow(0.5).eval()?.to_vec()?,
-        [2.0f64.sqrt()]
-    );
+    let root = array(&[2.0f64], 1).pow(0.5).eval()?.item()?;
+    assert!((root - 2.0f64.sqrt()).abs() < 1e-15, "{root}");
     Ok(())
 }
 
@@ -617,7 +615,10 @@ fn threads() -> Result<()> {
             })
             .collect();
         for (thread, result) in threads.into_iter().enumerate() {
-            assert_eq!(result.join().expect("does not panic")?, 999_000 * (thread as i64 + 1));
+            assert_eq!(
+                result.join().expect("does not panic")?,
+                999_000 * (thread as i64 + 1)
+            );
         }
         Ok(())
     })
