@@ -190,6 +190,11 @@ impl Context {
         self.check()
     }
 
+    /// Stack of a device thread in bytes.
+    pub(crate) fn stack_bytes(&self) -> u32 {
+        lock(&self.limits).stack as u32
+    }
+
     /// A limit's value.
     pub(crate) fn limit(&self, limit: CUlimit) -> Outcome<usize> {
         let limits = *lock(&self.limits);

@@ -9,6 +9,7 @@ use crate::config::DeviceConfig;
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::error::{Outcome, fail, lock};
+use crate::exec::Workers;
 use crate::memory::Space;
 use crate::memory::pool::Pool;
 use crate::registry::next_id;
@@ -28,6 +29,8 @@ pub(crate) struct Device {
     /// The default pool of stream-ordered memory.
     pub(crate) pool: Arc<Pool>,
     primary: Mutex<Primary>,
+    /// The threads that run blocks, from the first launch on.
+    workers: Mutex<Option<Arc<Workers>>>,
 }
 
 /// The state of a primary context.
@@ -54,6 +57,7 @@ impl Device {
             time_limit,
             pool,
             primary: Mutex::default(),
+            workers: Mutex::default(),
         }
     }
 
@@ -67,6 +71,21 @@ impl Device {
     /// The PCI address as text.
     pub(crate) fn pci_address(&self) -> String {
         format!("{PCI_DOMAIN:04X}:{:02X}:00.0", self.ordinal)
+    }
+
+    /// The threads that run blocks, started if there are none.
+    pub(crate) fn workers(&self) -> Outcome<Arc<Workers>> {
+        let mut workers = lock(&self.workers);
+        if let Some(workers) = &*workers {
+            return Ok(Arc::clone(workers));
+        }
+        match Workers::new(self.config.worker_threads) {
+            Ok(new) => Ok(Arc::clone(workers.insert(Arc::new(new)))),
+            Err(error) => fail(
+                CUresult::OPERATING_SYSTEM,
+                format!("the device's threads could not be started: {error}"),
+            ),
+        }
     }
 
     /// Takes a reference to the primary context, making it if it is not active.

@@ -36,6 +36,8 @@ mod dispatch;
 mod driver;
 mod error;
 mod event;
+mod image;
+mod launch;
 mod marker;
 mod memory;
 mod module;

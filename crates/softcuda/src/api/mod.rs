@@ -10,7 +10,9 @@ mod copy;
 mod device;
 mod event;
 mod general;
+mod launch;
 mod memory;
+mod module;
 mod stream;
 
 use std::ffi::{CStr, c_char, c_void};
@@ -54,6 +56,8 @@ pub fn table() -> &'static DriverTable {
             copy::fill,
             stream::fill,
             event::fill,
+            module::fill,
+            launch::fill,
         ] {
             fill(&mut table);
         }
@@ -88,7 +92,8 @@ plain_arguments! {
     u8 u16 u32 u64 i32 usize
     CUresult CUcontext CUstream CUevent CUmemoryPool
     CUdevice_attribute CUlimit CUfunc_cache CUpointer_attribute CUmemPool_attribute
-    CUhostFn CUstreamCallback
+    CUmodule CUfunction CUfunction_attribute
+    CUhostFn CUstreamCallback CUoccupancyB2DSize
 }
 
 /// Where the call writes a result.
@@ -167,6 +172,44 @@ impl<T: Copy> In<T> {
         }
         // SAFETY: not null, so valid for a read of `T`, by the contract of `Argument::from_raw`.
         Ok(unsafe { self.0.read() })
+    }
+}
+
+/// An array that the call reads or writes, as long as the manual says.
+struct List<T>(*mut T);
+
+impl<T> Argument for List<T> {
+    type Raw = *mut T;
+
+    unsafe fn from_raw(raw: *mut T) -> Self {
+        Self(raw)
+    }
+}
+
+impl<T: Copy> List<T> {
+    /// Fails if the pointer is null.
+    fn require(&self) -> Outcome {
+        Out(self.0).require()
+    }
+
+    /// An element.
+    ///
+    /// # Safety
+    ///
+    /// The pointer must not be null, and the array must be longer than `index`.
+    unsafe fn get(&self, index: usize) -> T {
+        // SAFETY: the element exists, as the caller promises.
+        unsafe { self.0.add(index).read() }
+    }
+
+    /// Writes an element.
+    ///
+    /// # Safety
+    ///
+    /// The pointer must not be null, and the array must be longer than `index`.
+    unsafe fn set(&self, index: usize, value: T) {
+        // SAFETY: the element exists, as the caller promises.
+        unsafe { self.0.add(index).write(value) };
     }
 }
 

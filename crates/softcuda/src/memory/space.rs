@@ -540,6 +540,21 @@ impl Space {
             .is_some_and(|r| len <= r.address + r.len - address)
     }
 
+    /// Writes bytes into a block that nothing uses yet.
+    pub(crate) fn write(&self, address: u64, bytes: &[u8]) {
+        let offset = address - self.base();
+        assert!(
+            offset
+                .checked_add(bytes.len() as u64)
+                .is_some_and(|end| end <= self.len()),
+            "write inside the range"
+        );
+        // SAFETY: the bytes lie inside the range (asserted), in a committed block that the caller has just allocated.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.range.at(offset), bytes.len())
+        };
+    }
+
     /// Fills `len` committed bytes of the range with `byte`.
     pub(crate) fn fill(&self, address: u64, byte: u8, len: u64) {
         let offset = address - self.base();
