@@ -25,7 +25,7 @@ impl Failure {
                 Error::of_call(self.call, code, true).with_detail(self.software_detail())
             }
             Some(code) => Error::of_call(self.call, code, false),
-            None => Error::missing_call(self.call),
+            None => Error::missing_call(self.call, software),
         }
     }
 

@@ -276,10 +276,10 @@ impl Device {
             .context
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(inner) = slot.upgrade() {
-            if inner.fault().is_none() || !self.is_software() {
-                return Ok(Context::from_inner(inner));
-            }
+        if let Some(inner) = slot.upgrade()
+            && (inner.fault().is_none() || !self.is_software())
+        {
+            return Ok(Context::from_inner(inner));
         }
         let context = Context::create(self)?;
         *slot = context.downgrade();

@@ -143,22 +143,24 @@ impl fmt::Display for DriverProblem {
                 f.write_str("the driver library found is a stub for linking, not a driver")
             }
             Self::TooOld { version, missing } => {
-                match version {
-                    Some((major, minor)) => write!(
-                        f,
-                        "NVIDIA's driver is too old: it is of CUDA {major}.{minor}"
-                    )?,
-                    None => f.write_str("NVIDIA's driver is too old")?,
+                f.write_str("NVIDIA's driver is too old")?;
+                if let Some((major, minor)) = version {
+                    write!(f, ": it calls itself CUDA {major}.{minor}")?;
                 }
-                if let Some((first, rest)) = missing.split_first() {
-                    write!(f, " and lacks {first}")?;
-                    if !rest.is_empty() {
-                        write!(f, " and {} more", rest.len())?;
-                    }
+                match missing.as_slice() {
+                    [] => Ok(()),
+                    [only] => write!(f, " and lacks {only}"),
+                    [first, rest @ ..] => write!(f, " and lacks {first} and {} more", rest.len()),
                 }
-                Ok(())
             }
-            Self::InitFailed(_) => f.write_str("NVIDIA's driver does not initialise"),
+            Self::InitFailed(code) => {
+                write!(
+                    f,
+                    "NVIDIA's driver does not initialise: cuInit failed: {code:?}"
+                )?;
+                code.description()
+                    .map_or(Ok(()), |text| write!(f, ": {text}"))
+            }
             Self::NoDevice => f.write_str("NVIDIA's driver shows no device to this process"),
             Self::SoftwareNotBuilt => {
                 f.write_str("this program was built without the software device")
@@ -230,7 +232,7 @@ impl Driver {
     /// Loads a library and starts the driver in it.
     pub(crate) fn open(loader: &dyn Loader, kind: DriverKind) -> Result<Self, DriverProblem> {
         let resolve = loader.open()?;
-        Self::start(DriverTable::load(|symbol| resolve(symbol)), kind)
+        Self::start(DriverTable::load(resolve), kind)
     }
 
     /// Checks and initialises the driver behind a table.
@@ -242,7 +244,13 @@ impl Driver {
             devices: OnceLock::new(),
         };
         let version = driver.ask_version();
-        let missing: Vec<_> = REQUIRED
+        // The software driver comes with this crate: what it lacks is an error of the call that wants it.
+        let required = if kind == DriverKind::Software {
+            &[]
+        } else {
+            REQUIRED
+        };
+        let missing: Vec<_> = required
             .iter()
             .copied()
             .filter(|symbol| table.address(symbol).is_none())

@@ -2,6 +2,7 @@
 //! works. In a process of its own, because the primary context is shared.
 
 #![cfg(feature = "soft")]
+#![allow(clippy::unwrap_used, reason = "a failing test says where")]
 #![allow(
     clippy::undocumented_unsafe_blocks,
     reason = "the kernels are wrong on purpose"

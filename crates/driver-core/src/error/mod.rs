@@ -89,10 +89,15 @@ impl Error {
 
     /// An entry point that the driver lacks.
     #[cold]
-    pub(crate) fn missing_call(call: &'static str) -> Self {
-        let mut error = Self::new(ErrorKind::Unsupported, "the driver has no such entry point");
+    pub(crate) fn missing_call(call: &'static str, software: bool) -> Self {
+        let message = if software {
+            "the software device does not offer it"
+        } else {
+            "the driver has no such entry point"
+        };
+        let mut error = Self::new(ErrorKind::Unsupported, message);
         error.0.call = Some(call);
-        error.0.hint = Some(Cow::Borrowed("update the driver"));
+        error.0.hint = (!software).then_some(Cow::Borrowed("update the driver"));
         error
     }
 

@@ -8,6 +8,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &*self.0;
         match (inner.call, inner.code) {
+            // The text of a driver problem tells its call and code already.
+            _ if inner.problem.is_some() => f.write_str(&inner.message)?,
             (Some(call), Some(code)) => {
                 write!(f, "{call} failed: {code:?}")?;
                 if let Some(text) = code.description() {

@@ -282,8 +282,8 @@ impl<'a> Args<'a> {
         // SAFETY: room for that many bytes was reserved, in memory that `value` cannot overlap.
         unsafe {
             at.cast::<u8>()
-                .copy_from_nonoverlapping(value.as_ptr(), value.len())
-        };
+                .copy_from_nonoverlapping(value.as_ptr(), value.len());
+        }
         self
     }
 

@@ -83,12 +83,14 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
             buffer
                 .pointer
                 .as_ptr()
-                .copy_from_nonoverlapping(elements.as_ptr(), elements.len())
-        };
+                .copy_from_nonoverlapping(elements.as_ptr(), elements.len());
+        }
         Ok(buffer)
     }
 
     fn allocate(context: &Context, len: usize) -> Result<Self> {
+        // What every driver aligns page-locked memory to at least.
+        const { assert!(align_of::<T>() <= 256) };
         let bytes = len
             .checked_mul(size_of::<T>())
             .filter(|&bytes| isize::try_from(bytes).is_ok())
@@ -257,9 +259,9 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
         // The earlier copies on this stream come before this one, so its event stands for them too.
         let parking = self.context.inner().parking();
         in_flight.retain(|earlier| {
-            let covered = (earlier.stream == stream.id()
-                && (access == Access::Write || earlier.access == access))
-                || access == Access::Write;
+            // A write came after all of them; a read stands for the earlier reads of its stream.
+            let covered = access == Access::Write
+                || earlier.stream == stream.id() && earlier.access == access;
             if covered {
                 parking.give_event(earlier.event);
             }

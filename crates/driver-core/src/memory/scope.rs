@@ -53,11 +53,12 @@ impl Context {
 
         impl WaitForAll<'_> {
             fn wait(&self) -> Result<()> {
-                let streams = self.0.take();
-                streams
-                    .iter()
-                    .map(settle)
-                    .fold(Ok(()), |first, next| first.and(next))
+                let mut outcome = Ok(());
+                for stream in self.0.take() {
+                    // Every stream is waited for, also after one has failed.
+                    outcome = outcome.and(settle(&stream));
+                }
+                outcome
             }
         }
 

@@ -1,6 +1,7 @@
-//! The whole crate on the software device.
+//! The whole crate on every device there is: the software device always, and each GPU.
 
 #![cfg(feature = "soft")]
+#![allow(clippy::unwrap_used, reason = "a failing test says where")]
 #![allow(
     clippy::undocumented_unsafe_blocks,
     reason = "each kernel stays inside the buffers it is given"
@@ -9,8 +10,8 @@
 use std::time::Duration;
 
 use cuprum_driver_core::{
-    Args, Context, Device, DeviceBuffer, DevicePtr, DirectAllocator, ErrorKind, LaunchConfig,
-    Module, PinnedBuffer,
+    Args, Context, Device, DeviceBuffer, DirectAllocator, ErrorKind, LaunchConfig, Module,
+    PinnedBuffer,
 };
 
 /// `fill(data, value, count)`, `add(sum, a, b, count)`, `poke(address)` and a variable `table` of four numbers.
@@ -74,8 +75,17 @@ done:
 }
 ";
 
-fn context() -> Context {
-    Device::by_name("soft:0").unwrap().context().unwrap()
+/// Runs `check` in a context of every device, and says on which.
+fn on_every_device(check: impl Fn(Context)) {
+    let devices = Device::all();
+    assert!(
+        devices.iter().any(Device::is_software),
+        "the software device is always there"
+    );
+    for device in devices {
+        println!("on {device}");
+        check(device.context().unwrap());
+    }
 }
 
 #[test]
@@ -92,7 +102,10 @@ fn a_device_tells_what_it_is() {
 
 #[test]
 fn copies_of_every_kind() {
-    let context = context();
+    on_every_device(check_copies_of_every_kind);
+}
+
+fn check_copies_of_every_kind(context: Context) {
     let (a, b) = (context.new_stream().unwrap(), context.new_stream().unwrap());
     let source: Vec<u32> = (0..100_000).collect();
     let mut x = DeviceBuffer::from_slice(&a, &source).unwrap();
@@ -124,7 +137,10 @@ fn copies_of_every_kind() {
 
 #[test]
 fn events_measure_and_order() {
-    let context = context();
+    on_every_device(check_events_measure_and_order);
+}
+
+fn check_events_measure_and_order(context: Context) {
     let (a, b) = (context.new_stream().unwrap(), context.new_stream().unwrap());
     let before = a.record().unwrap();
     a.launch_host(|| std::thread::sleep(Duration::from_millis(30)))
@@ -143,7 +159,10 @@ fn events_measure_and_order() {
 
 #[test]
 fn work_on_a_second_stream_waits_for_the_first() {
-    let context = context();
+    on_every_device(check_work_on_a_second_stream_waits_for_the_first);
+}
+
+fn check_work_on_a_second_stream_waits_for_the_first(context: Context) {
     let (a, b) = (context.new_stream().unwrap(), context.new_stream().unwrap());
     let mut x = DeviceBuffer::<u32>::zeros(&a, 1000).unwrap();
     a.launch_host(|| std::thread::sleep(Duration::from_millis(50)))
@@ -156,8 +175,10 @@ fn work_on_a_second_stream_waits_for_the_first() {
 
 #[test]
 fn dropping_waits_for_nothing_and_frees_in_the_end() {
-    let device = Device::by_name("soft:0").unwrap();
-    let context = device.context().unwrap();
+    on_every_device(check_dropping_waits_for_nothing_and_frees_in_the_end);
+}
+
+fn check_dropping_waits_for_nothing_and_frees_in_the_end(context: Context) {
     let stream = context.new_stream().unwrap();
     let module = Module::from_ptx(&context, PTX).unwrap();
     let direct = {
@@ -185,7 +206,10 @@ fn dropping_waits_for_nothing_and_frees_in_the_end() {
 
 #[test]
 fn kernels_run_and_order_across_streams() {
-    let context = context();
+    on_every_device(check_kernels_run_and_order_across_streams);
+}
+
+fn check_kernels_run_and_order_across_streams(context: Context) {
     let (a, b) = (context.new_stream().unwrap(), context.new_stream().unwrap());
     let module = Module::from_ptx(&context, PTX).unwrap();
     let (fill, add) = (
@@ -232,7 +256,10 @@ fn kernels_run_and_order_across_streams() {
 
 #[test]
 fn broken_ptx_is_explained() {
-    let context = context();
+    on_every_device(check_broken_ptx_is_explained);
+}
+
+fn check_broken_ptx_is_explained(context: Context) {
     let error = Module::from_ptx(
         &context,
         ".version 7.0\n.target sm_70\n.visible .entry k( {",
