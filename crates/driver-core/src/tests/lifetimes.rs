@@ -134,6 +134,7 @@ fn destructors_report_what_failed_later() {
 #[test]
 #[allow(
     clippy::mem_forget,
+    clippy::forget_non_drop,
     reason = "the point of the test: no safe API relies on a destructor"
 )]
 fn forgetting_everything_is_sound() {

@@ -165,10 +165,9 @@ macro_rules! mock {
                 // Each keeps the contract of its manual page; the pointers are the caller's promise.
                 unsafe extern "C" fn entry($($arg: $ty),*) -> CUresult {
                     LOG.with_borrow_mut(|log| log.push(stringify!($name)));
-                    if let Some(code) = FAIL.with_borrow(|map| map.get(stringify!($name)).copied()) {
-                        if !code.is_success() {
-                            return code;
-                        }
+                    let code = FAIL.with_borrow(|map| map.get(stringify!($name)).copied());
+                    if let Some(code) = code.filter(|code| !code.is_success()) {
+                        return code;
                     }
                     // SAFETY: the body relies on the manual's contract for the entry's pointers.
                     #[allow(unused_unsafe, reason = "some bodies use no pointer")]
@@ -215,8 +214,9 @@ mock! {
     cuFuncGetAttribute(value: *mut i32, which: CUfunction_attribute, function: CUfunction) {
         let name = kernel(function);
         *value = match which {
-            CUfunction_attribute::MAX_THREADS_PER_BLOCK => if name.starts_with("bounded") { 64 } else { 1024 },
-            CUfunction_attribute::SHARED_SIZE_BYTES => if name.starts_with("static") { 1024 } else { 0 },
+            CUfunction_attribute::MAX_THREADS_PER_BLOCK if name.starts_with("bounded") => 64,
+            CUfunction_attribute::MAX_THREADS_PER_BLOCK => 1024,
+            CUfunction_attribute::SHARED_SIZE_BYTES if name.starts_with("static") => 1024,
             CUfunction_attribute::MAX_DYNAMIC_SHARED_SIZE_BYTES => 49_152,
             CUfunction_attribute::NUM_REGS => 32,
             _ => 0,
