@@ -71,37 +71,20 @@ impl Context {
 
     /// Makes a context on `device`: the primary one, or, where a fault has taken that one, a new one.
     pub(crate) fn create(device: &Device) -> Result<Self> {
-        let driver = device.driver();
         let limits = Limits::of(device)?;
-        let mut raw = CUcontext::NULL;
-        // SAFETY: `raw` is a live local that the call writes.
-        unsafe { call!(driver, cuDevicePrimaryCtxRetain(&raw mut raw, device.raw())) }
-            .map_err(|failure| device.raise(failure))?;
-        let mut inner = ContextInner {
-            device: device.clone(),
-            raw,
-            primary: true,
-            limits,
-            fault: AtomicU32::new(0),
-            default_stream: Mutex::new(Weak::new()),
-            streams: Mutex::new(Vec::new()),
-            allocator: RwLock::new(None),
-            parking: Parking::new(),
-            release_failure: Mutex::new(None),
+        let inner = match ContextInner::primary(device, limits) {
+            Ok(primary) => {
+                for orphan in lock(&device.inner().orphans).drain(..) {
+                    primary.adopt(orphan);
+                }
+                primary
+            }
+            // Somebody still holds the lost primary context; on the software device another is sound beside it.
+            Err(failure) if failure.code.is_some_and(is_fault) && device.is_software() => {
+                ContextInner::beside(device, limits).map_err(|failure| device.raise(failure))?
+            }
+            Err(failure) => return Err(device.raise(failure)),
         };
-        if let Some(fault) = inner.ask_for_fault() {
-            if !device.is_software() {
-                return Err(inner.raise(fault));
-            }
-            // Somebody still holds the lost primary context; a context of our own is sound beside it. Dropping
-            // `inner` gives the reference to the lost one back.
-            let fresh = inner.create_beside()?;
-            drop(std::mem::replace(&mut inner, fresh));
-        } else {
-            for orphan in lock(&device.inner().orphans).drain(..) {
-                inner.adopt(orphan);
-            }
-        }
         Ok(Self {
             inner: Arc::new(inner),
         })
@@ -360,47 +343,61 @@ impl ContextInner {
         self.device.is_software()
     }
 
-    /// The fault that this context answers every call with, if there is one.
-    fn ask_for_fault(&self) -> Option<Failure> {
-        self.make_current()
-            .err()
-            .or_else(|| {
-                let (mut free, mut total) = (0usize, 0usize);
-                // SAFETY: both are live locals that the call writes, and this context is current.
-                unsafe {
-                    call!(
-                        self.driver(),
-                        cuMemGetInfo_v2(&raw mut free, &raw mut total)
-                    )
-                }
-                .err()
-            })
-            .filter(|failure| failure.code.is_some_and(is_fault))
-    }
-
-    /// A new context of our own on the same device, not current afterwards.
-    fn create_beside(&self) -> Result<Self> {
-        let driver = self.driver();
-        let mut raw = CUcontext::NULL;
-        // SAFETY: `raw` is a live local that the call writes.
-        unsafe { call!(driver, cuCtxCreate_v2(&raw mut raw, 0, self.device.raw())) }
-            .map_err(|failure| self.device.raise(failure))?;
-        let mut popped = CUcontext::NULL;
-        // SAFETY: `popped` is a live local; the context pushed by the creation above is on top of the stack.
-        unsafe { call!(driver, cuCtxPopCurrent_v2(&raw mut popped)) }
-            .map_err(|failure| self.device.raise(failure))?;
-        Ok(Self {
-            device: self.device.clone(),
+    fn new(device: &Device, raw: CUcontext, primary: bool, limits: Limits) -> Self {
+        Self {
+            device: device.clone(),
             raw,
-            primary: false,
-            limits: self.limits,
+            primary,
+            limits,
             fault: AtomicU32::new(0),
             default_stream: Mutex::new(Weak::new()),
             streams: Mutex::new(Vec::new()),
             allocator: RwLock::new(None),
             parking: Parking::new(),
             release_failure: Mutex::new(None),
-        })
+        }
+    }
+
+    /// The primary context, if it is sound.
+    fn primary(device: &Device, limits: Limits) -> Result<Self, Failure> {
+        let mut raw = CUcontext::NULL;
+        // SAFETY: `raw` is a live local that the call writes.
+        unsafe {
+            call!(
+                device.driver(),
+                cuDevicePrimaryCtxRetain(&raw mut raw, device.raw())
+            )
+        }?;
+        // From here on, dropping `inner` gives the reference back.
+        let inner = Self::new(device, raw, true, limits);
+        inner.make_current()?;
+        // A driver may hand out a lost context; then the first question tells.
+        let (mut free, mut total) = (0usize, 0usize);
+        // SAFETY: both are live locals that the call writes, and the context is current.
+        unsafe {
+            call!(
+                device.driver(),
+                cuMemGetInfo_v2(&raw mut free, &raw mut total)
+            )
+        }?;
+        Ok(inner)
+    }
+
+    /// A context of our own beside the primary one, not current afterwards.
+    fn beside(device: &Device, limits: Limits) -> Result<Self, Failure> {
+        let mut raw = CUcontext::NULL;
+        // SAFETY: `raw` is a live local that the call writes.
+        unsafe {
+            call!(
+                device.driver(),
+                cuCtxCreate_v2(&raw mut raw, 0, device.raw())
+            )
+        }?;
+        let inner = Self::new(device, raw, false, limits);
+        let mut popped = CUcontext::NULL;
+        // SAFETY: `popped` is a live local; the context pushed by the creation above is on top of the stack.
+        unsafe { call!(device.driver(), cuCtxPopCurrent_v2(&raw mut popped)) }?;
+        Ok(inner)
     }
 
     /// Takes over what an earlier object for the same primary context could not release.
