@@ -184,8 +184,8 @@ impl Tracker {
 
     /// Turns "one stream has it all" into a list of uses.
     fn open(&self, record: &mut Record) {
-        self.owner.store(MANY, Ordering::SeqCst);
         if let Some(owner) = record.owner.take() {
+            self.owner.store(MANY, Ordering::SeqCst);
             // Read after the store above: see the module's last paragraph.
             let position = owner.inner().submitted();
             record.uses.push(Use {

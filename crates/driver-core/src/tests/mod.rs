@@ -14,3 +14,4 @@ mod lifetimes;
 mod memory;
 mod mock;
 mod ordering;
+mod ordering_model;
