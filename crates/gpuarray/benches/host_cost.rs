@@ -14,18 +14,18 @@ fn host_cost(criterion: &mut Criterion) {
     let x = GpuArray::full(&stream, 1024, 1.0f32).expect("allocates");
     let y = GpuArray::full(&stream, 1024, 2.0f32).expect("allocates");
     criterion.bench_function("build x + y", |bencher| {
-        bencher.iter(|| black_box(&x) + black_box(&y))
+        bencher.iter(|| black_box(&x) + black_box(&y));
     });
     criterion.bench_function("build and find x + y", |bencher| {
-        bencher.iter(|| (black_box(&x) + black_box(&y)).prepare().expect("compiles"))
+        bencher.iter(|| (black_box(&x) + black_box(&y)).prepare().expect("compiles"));
     });
     let long = || x.sin() * 2.0 + y.abs().sqrt() - &x * &y;
     criterion.bench_function("build and find sin(x)*a + sqrt(abs(y)) - x*y", |bencher| {
-        bencher.iter(|| long().prepare().expect("compiles"))
+        bencher.iter(|| long().prepare().expect("compiles"));
     });
     let rows = GpuArray::full(&stream, (32, 32), 1.0f32).expect("allocates");
     criterion.bench_function("build and find a transposed sum", |bencher| {
-        bencher.iter(|| (rows.t() + &rows).prepare().expect("compiles"))
+        bencher.iter(|| (rows.t() + &rows).prepare().expect("compiles"));
     });
 }
 

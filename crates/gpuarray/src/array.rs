@@ -125,7 +125,7 @@ impl<T: Element> GpuArray<T> {
 
     /// A shared view of all elements.
     pub fn view(&self) -> GpuView<'_, T> {
-        GpuView::new(self.buffer.view(), &self.layout)
+        GpuView::whole(self.buffer.view(), self.layout.clone())
     }
 
     /// An exclusive view of all elements.

@@ -25,7 +25,7 @@ pub(crate) type Strides = SmallVec<[isize; 4]>;
 /// assert_eq!(Shape::from([2, 0, 7]).len(), 0);
 /// assert_eq!(Shape::from(()).len(), 1);
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
+#[derive(PartialEq, Eq, Hash, Default)]
 pub struct Shape(SmallVec<[usize; 4]>);
 
 impl Shape {
@@ -78,6 +78,13 @@ pub(crate) fn count(axes: &[usize]) -> usize {
     } else {
         axes.iter()
             .fold(1usize, |product, &axis| product.saturating_mul(axis))
+    }
+}
+
+impl Clone for Shape {
+    fn clone(&self) -> Self {
+        // Copies at once, where the list's own clone goes element by element.
+        Self::new(&self.0)
     }
 }
 
@@ -179,11 +186,21 @@ pub(crate) fn broadcast(left: &[usize], right: &[usize]) -> Result<Shape> {
 /// Where the element of each multi-index lies in a buffer: at `offset + sum(index[axis] * strides[axis])` elements from its start.
 ///
 /// Invariant: for a shape that is not empty, all these sums lie in `0..=isize::MAX`; for an empty one the offset still does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     shape: Shape,
     strides: Strides,
     offset: usize,
+}
+
+impl Clone for Layout {
+    fn clone(&self) -> Self {
+        Self {
+            shape: self.shape.clone(),
+            strides: Strides::from_slice(&self.strides),
+            offset: self.offset,
+        }
+    }
 }
 
 impl Layout {

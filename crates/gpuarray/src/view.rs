@@ -98,6 +98,12 @@ impl<'a, T: Element> GpuView<'a, T> {
         }
     }
 
+    /// A view of all of `data`, where `layout` addresses the whole of it.
+    pub(crate) fn whole(data: DeviceView<'a, T>, layout: Layout) -> Self {
+        debug_assert!(layout.is_empty() || layout.range() == (0..data.len()));
+        Self { data, layout }
+    }
+
     /// A one-dimensional view of a part of a buffer of driver-core.
     pub fn from_device_view(data: DeviceView<'a, T>) -> Self {
         let layout =

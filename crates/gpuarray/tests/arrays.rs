@@ -623,3 +623,19 @@ fn threads() -> Result<()> {
         Ok(())
     })
 }
+
+/// More values than a linear search is good for, each shared by two.
+#[test]
+fn many_shared_values() -> Result<()> {
+    let x = array(&iota(100), 100);
+    let mut expr = &x + 1;
+    let mut host = (0..100).map(|v| v + 1).collect::<Vec<i32>>();
+    for round in 0..200 {
+        expr = (&expr * 3) ^ (&expr + round + &x);
+        for (at, v) in host.iter_mut().enumerate() {
+            *v = v.wrapping_mul(3) ^ v.wrapping_add(round).wrapping_add(at as i32);
+        }
+    }
+    assert_eq!(expr.eval()?.to_vec()?, host);
+    Ok(())
+}

@@ -5,6 +5,7 @@
 //! kernels are cached by.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use cuprum_driver_core::Stream;
@@ -54,9 +55,11 @@ pub(crate) struct Program<'e, 'a> {
 const LINEAR: usize = 24;
 
 /// Finds equal steps.
+///
+/// The map is made when it is first needed: most expressions never do.
 #[derive(Default)]
 struct Numbering {
-    map: HashMap<Step, Id>,
+    map: Option<HashMap<Step, Id>>,
 }
 
 /// What remains to do in the walk.
@@ -78,7 +81,7 @@ impl<'e, 'a> Program<'e, 'a> {
         let mut numbering = Numbering::default();
         // Numbers of shared nodes by address. A node with one owner is reached once and needs no entry.
         let mut known: SmallVec<[(*const (), Id); 8]> = SmallVec::new();
-        let mut known_map: HashMap<*const (), Id> = HashMap::new();
+        let mut known_map: Option<HashMap<*const (), Id>> = None;
         let mut ids: SmallVec<[Id; 16]> = SmallVec::new();
         let mut todo: SmallVec<[Todo<'e, 'a>; 16]> = SmallVec::new();
         todo.push(Todo::Visit(root));
@@ -111,13 +114,12 @@ impl<'e, 'a> Program<'e, 'a> {
                 Todo::Visit(node @ Node::Op(op)) => {
                     if Arc::strong_count(op) > 1 {
                         let address = Arc::as_ptr(op).cast::<()>();
-                        let found = if known_map.is_empty() {
-                            known
+                        let found = match &known_map {
+                            None => known
                                 .iter()
                                 .find(|&&(known, _)| known == address)
-                                .map(|&(_, id)| id)
-                        } else {
-                            known_map.get(&address).copied()
+                                .map(|&(_, id)| id),
+                            Some(map) => map.get(&address).copied(),
                         };
                         if let Some(id) = found {
                             ids.push(id);
@@ -153,10 +155,9 @@ impl<'e, 'a> Program<'e, 'a> {
                         if known.len() < LINEAR {
                             known.push((address, id));
                         } else {
-                            if known_map.is_empty() {
-                                known_map.extend(known.iter().copied());
-                            }
-                            known_map.insert(address, id);
+                            known_map
+                                .get_or_insert_with(|| known.iter().copied().collect())
+                                .insert(address, id);
                         }
                     }
                     ids.push(id);
@@ -206,17 +207,24 @@ impl<'e, 'a> Program<'e, 'a> {
             }
             return self.append(step);
         }
-        if numbering.map.is_empty() {
-            for (at, &step) in self.steps.iter().enumerate() {
-                numbering.map.entry(step).or_insert(number(at)?);
+        let steps = &self.steps;
+        // Numbers fit: each of these steps was given one.
+        let map = numbering.map.get_or_insert_with(|| {
+            let mut map = HashMap::new();
+            for (at, &step) in steps.iter().enumerate() {
+                map.entry(step).or_insert(at as Id);
+            }
+            map
+        });
+        match map.entry(step) {
+            Entry::Occupied(known) => Ok(*known.get()),
+            Entry::Vacant(slot) => {
+                let id = number(self.steps.len())?;
+                slot.insert(id);
+                self.steps.push(step);
+                Ok(id)
             }
         }
-        if let Some(&id) = numbering.map.get(&step) {
-            return Ok(id);
-        }
-        let id = self.append(step)?;
-        numbering.map.insert(step, id);
-        Ok(id)
     }
 
     fn append(&mut self, step: Step) -> Result<Id> {
