@@ -1,5 +1,6 @@
 //! A launch on every device: host time of a loop with an idle queue, against the same loop in C++ where there is one.
 
+use std::cell::RefCell;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -122,8 +123,10 @@ pub(crate) fn benches(criterion: &mut Criterion) {
 fn against_cpp(device: &Device, setup: Setup) {
     let compared = Peers::open().and_then(|peers| {
         let Some(peers) = peers else { return Ok(None) };
-        let setup = std::cell::RefCell::new(setup);
-        let _warm_up = (setup.borrow_mut().ours()?, setup.borrow().theirs(&peers)?);
+        // Both sides use the one setup, in turn.
+        let setup = RefCell::new(setup);
+        setup.borrow_mut().ours()?;
+        setup.borrow().theirs(&peers)?;
         paired::compare(
             PAIRS,
             || setup.borrow_mut().ours(),

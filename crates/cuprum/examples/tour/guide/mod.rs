@@ -135,7 +135,7 @@ fn compare(first: &Visit, second: &Visit, picture: &Picture) -> Vec<Row> {
             step,
             device: format!("{}/{}", first.device, second.device),
             elements: a.len(),
-            time: std::time::Duration::ZERO,
+            time: None,
             bytes: None,
             error: Some((
                 steps::largest_difference(a, b.iter().map(|v| f64::from(*v))),

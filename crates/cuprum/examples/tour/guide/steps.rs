@@ -78,7 +78,7 @@ impl Guide {
             step,
             device: self.label.clone(),
             elements,
-            time,
+            time: Some(time),
             bytes,
             error,
         });

@@ -10,8 +10,8 @@ pub(super) struct Row {
     pub(super) device: String,
     /// How many elements the step worked on.
     pub(super) elements: usize,
-    /// Median time on the device, or on the host where the step is the host's.
-    pub(super) time: Duration,
+    /// Median time on the device, or on the host where the step is the host's; none where nothing was timed.
+    pub(super) time: Option<Duration>,
     /// Bytes read and written, if the step is about moving data.
     pub(super) bytes: Option<u64>,
     /// Largest absolute difference from host arithmetic, and what is allowed; none if there is nothing to compare.
@@ -52,7 +52,8 @@ impl fmt::Display for Table {
         for row in &self.0 {
             let rate = row
                 .bytes
-                .map_or_else(String::new, |bytes| rate(bytes, row.time));
+                .zip(row.time)
+                .map_or_else(String::new, |(bytes, time)| rate(bytes, time));
             let error = row.error.map_or_else(String::new, |(error, bound)| {
                 format!(
                     "{error:.2e} ({bound:.0e}){}",
@@ -65,7 +66,7 @@ impl fmt::Display for Table {
                 row.step,
                 row.device,
                 row.elements,
-                duration(row.time)
+                row.time.map_or_else(String::new, duration)
             )?;
         }
         Ok(())
