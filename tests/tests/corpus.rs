@@ -1,7 +1,7 @@
 //! The PTX that NVRTC makes of the sources in `tests/corpus/` parses, decodes, and survives printing.
 //!
 //! By default each source is compiled once by the default NVRTC, in a form and for an architecture that change from
-//! source to source. `CUPRUM_CORPUS=full` compiles every source with all three NVRTCs, for compute_75, 90 and 120, plain,
+//! source to source. `CUPRUM_CORPUS=full` compiles every source with all three NVRTCs, for `compute_75`, 90 and 120, plain,
 //! with `-lineinfo` and with `-G`; it takes half an hour. Headers that an NVRTC does not carry are looked for in
 //! `CUPRUM_CORPUS_INCLUDE_12` and `CUPRUM_CORPUS_INCLUDE_13`, lists of folders; without them the sources that need
 //! them are shown as ignored.

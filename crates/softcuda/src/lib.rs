@@ -13,7 +13,7 @@
 //! ```
 //! let cuda = cuprum_softcuda::table();
 //! let mut count = 0;
-//! // SAFETY: `count` outlives both calls.
+//! // The pointer is of a local that outlives both calls.
 //! unsafe {
 //!     assert!(cuda.cuInit.expect("the entry is provided")(0).is_success());
 //!     assert!(cuda.cuDeviceGetCount.expect("the entry is provided")(&mut count).is_success());
@@ -27,6 +27,15 @@
 //! primary context of a device, then an event's record, the order of a context's streams, a stream's queue, a marker, a memory pool, the
 //! allocation table, the printf buffer. No lock is held while user code (a callback, a kernel) runs.
 
+pub use api::table;
+pub use config::{Config, ConfigError, DeviceConfig};
+pub use context::last_fault;
+pub use cuprum_driver_sys::DriverTable;
+pub use driver::{Counters, configure, counters};
+pub use error::{UnknownSymbol, clear_failures, fail_call, fail_call_here, last_error};
+pub use printf::{PrintfHandler, set_printf_handler};
+
+// The driver part.
 mod api;
 mod attributes;
 mod config;
@@ -53,11 +62,3 @@ mod program;
 
 // PTX arithmetic that Cranelift has no instruction for.
 mod numeric;
-
-pub use api::table;
-pub use config::{Config, ConfigError, DeviceConfig};
-pub use context::last_fault;
-pub use cuprum_driver_sys::DriverTable;
-pub use driver::{Counters, configure, counters};
-pub use error::{UnknownSymbol, clear_failures, fail_call, fail_call_here, last_error};
-pub use printf::set_printf_handler;

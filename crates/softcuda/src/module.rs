@@ -434,7 +434,7 @@ impl Function {
                 let most = self.dynamic_shared_limit();
                 match u32::try_from(value) {
                     Ok(bytes) if bytes <= most => {
-                        self.max_dynamic_shared.store(bytes, Ordering::Relaxed)
+                        self.max_dynamic_shared.store(bytes, Ordering::Relaxed);
                     }
                     _ => return out_of_range(most.into()),
                 }

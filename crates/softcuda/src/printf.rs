@@ -90,14 +90,15 @@ impl PrintfSink for PrintfBuffer {
     }
 }
 
-type Handler = Arc<dyn Fn(&[u8]) + Send + Sync>;
+/// What [`set_printf_handler`] takes.
+pub type PrintfHandler = dyn Fn(&[u8]) + Send + Sync;
 
-static HANDLER: RwLock<Option<Handler>> = RwLock::new(None);
+static HANDLER: RwLock<Option<Arc<PrintfHandler>>> = RwLock::new(None);
 
 /// Sends what kernels print to `handler`, one call for each `printf`, instead of standard output; `None` undoes it.
 ///
 /// It is called by threads that synchronise, or end a context or a module, of all devices; it must not call the driver.
-pub fn set_printf_handler(handler: Option<Box<dyn Fn(&[u8]) + Send + Sync>>) {
+pub fn set_printf_handler(handler: Option<Box<PrintfHandler>>) {
     *HANDLER.write().unwrap_or_else(PoisonError::into_inner) = handler.map(Arc::from);
 }
 

@@ -20,9 +20,8 @@ pub(crate) fn handle(id: u64) -> *mut c_void {
 /// The number that a handle shows, whatever the program passes.
 fn id(handle: *mut c_void) -> Option<u64> {
     let value = handle.addr();
-    (value % 16 == 0)
-        .then(|| (value >> 4) as u64)?
-        .checked_sub(0xff)
+    let number = value.is_multiple_of(16).then_some((value >> 4) as u64)?;
+    number.checked_sub(0xff)
 }
 
 /// The objects of one kind by their number. A handle that was destroyed, or never made, finds nothing.

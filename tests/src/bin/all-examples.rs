@@ -96,7 +96,7 @@ fn load(folder: &Path) -> Result<(), Box<dyn Error>> {
             &stream,
             LaunchConfig::for_elements(3),
             (&mut values, 3i64),
-        )?
+        )?;
     };
     let got = values.to_vec()?;
     if got != [3.0, -4.0, 8.0] {

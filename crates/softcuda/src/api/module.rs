@@ -227,16 +227,16 @@ impl JitOptions {
             // SAFETY: the place was found among the values that the program passed.
             unsafe {
                 self.values
-                    .set(log.answer, std::ptr::without_provenance_mut(written))
-            };
+                    .set(log.answer, std::ptr::without_provenance_mut(written));
+            }
         }
         if let Some(place) = self.wall_time {
             let bits = milliseconds.to_bits() as usize;
             // SAFETY: as above.
             unsafe {
                 self.values
-                    .set(place, std::ptr::without_provenance_mut(bits))
-            };
+                    .set(place, std::ptr::without_provenance_mut(bits));
+            }
         }
     }
 }

@@ -236,22 +236,22 @@ impl Pool {
         let mut state = lock(&self.state);
         match (attribute, value) {
             (CUmemPool_attribute::REUSE_FOLLOW_EVENT_DEPENDENCIES, PoolValue::Flag(on)) => {
-                state.follow_events = on
+                state.follow_events = on;
             }
             (CUmemPool_attribute::REUSE_ALLOW_OPPORTUNISTIC, PoolValue::Flag(on)) => {
-                state.opportunistic = on
+                state.opportunistic = on;
             }
             (CUmemPool_attribute::REUSE_ALLOW_INTERNAL_DEPENDENCIES, PoolValue::Flag(on)) => {
                 state.internal_dependencies = on;
             }
             (CUmemPool_attribute::RELEASE_THRESHOLD, PoolValue::Bytes(bytes)) => {
-                state.threshold = bytes
+                state.threshold = bytes;
             }
             (CUmemPool_attribute::RESERVED_MEM_HIGH, PoolValue::Bytes(0)) => {
-                state.reserved_high = state.reserved
+                state.reserved_high = state.reserved;
             }
             (CUmemPool_attribute::USED_MEM_HIGH, PoolValue::Bytes(0)) => {
-                state.used_high = state.used
+                state.used_high = state.used;
             }
             (other, _) => {
                 return fail(

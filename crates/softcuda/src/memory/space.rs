@@ -551,8 +551,8 @@ impl Space {
         );
         // SAFETY: the bytes lie inside the range (asserted), in a committed block that the caller has just allocated.
         unsafe {
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.range.at(offset), bytes.len())
-        };
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.range.at(offset), bytes.len());
+        }
     }
 
     /// Fills `len` committed bytes of the range with `byte`.

@@ -8,6 +8,12 @@
 //! - Everything else (`fma`, all of `bf16`, whose subnormals are close to those of `f32`) goes through a sum rounded to odd: `f64` holds
 //!   the product exactly, TwoSum gives the exact sum as `s + e`, which is truncated to `f32` with its last bit set if anything was lost.
 //!   Rounding to odd with at least two more bits than the target never changes the second rounding.
+#![expect(
+    clippy::neg_cmp_op_on_partial_ord,
+    reason = "the unordered comparisons of PTX are negations of the ordered ones"
+)]
+
+use std::cmp::Ordering;
 
 use super::convert::{ceiling, floor, from_signed, from_unsigned, nearest_integer, truncated};
 use super::round_f32::round_to_zero;
@@ -377,12 +383,12 @@ macro_rules! compare {
 // The masks serve `setp` (test against zero, half by half), `set.u32` and, masked with 1.0 in each half, `set.f16` and `set.bf16`.
 compare! {
     mask_eq_f16 mask_eq_f16x2 mask_eq_bf16 mask_eq_bf16x2: |a, b| a == b;
-    mask_ne_f16 mask_ne_f16x2 mask_ne_bf16 mask_ne_bf16x2: |a, b| a < b || a > b;
+    mask_ne_f16 mask_ne_f16x2 mask_ne_bf16 mask_ne_bf16x2: |a, b| a.partial_cmp(&b).is_some_and(Ordering::is_ne);
     mask_lt_f16 mask_lt_f16x2 mask_lt_bf16 mask_lt_bf16x2: |a, b| a < b;
     mask_le_f16 mask_le_f16x2 mask_le_bf16 mask_le_bf16x2: |a, b| a <= b;
     mask_gt_f16 mask_gt_f16x2 mask_gt_bf16 mask_gt_bf16x2: |a, b| a > b;
     mask_ge_f16 mask_ge_f16x2 mask_ge_bf16 mask_ge_bf16x2: |a, b| a >= b;
-    mask_equ_f16 mask_equ_f16x2 mask_equ_bf16 mask_equ_bf16x2: |a, b| !(a < b || a > b);
+    mask_equ_f16 mask_equ_f16x2 mask_equ_bf16 mask_equ_bf16x2: |a, b| a.partial_cmp(&b).is_none_or(Ordering::is_eq);
     mask_neu_f16 mask_neu_f16x2 mask_neu_bf16 mask_neu_bf16x2: |a, b| a != b;
     mask_ltu_f16 mask_ltu_f16x2 mask_ltu_bf16 mask_ltu_bf16x2: |a, b| !(a >= b);
     mask_leu_f16 mask_leu_f16x2 mask_leu_bf16 mask_leu_bf16x2: |a, b| !(a > b);

@@ -13,9 +13,13 @@ pub use cuprum_softcuda::last_error;
 macro_rules! cu {
     ($name:ident($($arg:expr),* $(,)?)) => {{
         let entry = cuprum_softcuda::table().$name.expect(stringify!($name));
+        #[allow(
+            unused_unsafe,
+            clippy::macro_metavars_in_unsafe,
+            reason = "arguments may be unsafe calls themselves"
+        )]
         // SAFETY: tests pass pointers that are null where that is the point, and else live across the call or, for
         // queued work, until it is waited for.
-        #[allow(unused_unsafe, reason = "arguments may be unsafe calls themselves")]
         unsafe { entry($($arg),*) }
     }};
 }

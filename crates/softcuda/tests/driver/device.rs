@@ -113,10 +113,8 @@ fn codes_have_names_and_descriptions() {
     let mut name = std::ptr::null();
     ok!(cuGetErrorName(CUresult::ILLEGAL_ADDRESS, &mut name));
     // SAFETY: the call answered with text that lives as long as the process.
-    assert_eq!(
-        unsafe { CStr::from_ptr(name) },
-        c"CUDA_ERROR_ILLEGAL_ADDRESS"
-    );
+    let name_text = unsafe { CStr::from_ptr(name) };
+    assert_eq!(name_text, c"CUDA_ERROR_ILLEGAL_ADDRESS");
     ok!(cuGetErrorString(CUresult::SUCCESS, &mut name));
     // SAFETY: as above.
     assert!(!unsafe { CStr::from_ptr(name) }.is_empty());

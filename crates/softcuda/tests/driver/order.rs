@@ -102,11 +102,8 @@ fn a_copy_from_page_locked_memory_reads_it_in_stream_order() {
     gate.open();
     ok!(cuStreamSynchronize(stream));
     // SAFETY: 1000 bytes of this test, and the stream is done with them.
-    assert!(
-        unsafe { std::slice::from_raw_parts(pinned, 1000) }
-            .iter()
-            .all(|&byte| byte == 7)
-    );
+    let bytes = unsafe { std::slice::from_raw_parts(pinned, 1000) };
+    assert!(bytes.iter().all(|&byte| byte == 7));
 }
 
 #[test]

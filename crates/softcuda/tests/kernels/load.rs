@@ -58,7 +58,10 @@ fn images_that_are_no_ptx_are_refused_with_a_reason() {
     let mut module = CUmodule::NULL;
     no!(
         NO_BINARY_FOR_GPU,
-        cuModuleLoadData(&mut module, b"\x50\xed\x55\xba\x01\0\x10\0".as_ptr().cast())
+        cuModuleLoadData(
+            &mut module,
+            [0x50u8, 0xed, 0x55, 0xba, 1, 0, 16, 0].as_ptr().cast()
+        )
     );
     no!(
         INVALID_VALUE,

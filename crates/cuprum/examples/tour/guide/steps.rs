@@ -51,7 +51,10 @@ struct Guide {
 
 impl Guide {
     /// Runs `work` once to warm up, then repeatedly; answers with the median time on the device.
-    fn time(&self, mut work: impl FnMut() -> cuprum::Result<()>) -> cuprum::Result<Duration> {
+    fn time<E>(&self, mut work: impl FnMut() -> Result<(), E>) -> cuprum::Result<Duration>
+    where
+        cuprum::Error: From<E>,
+    {
         work()?;
         self.stream.synchronize()?;
         let mut times = Vec::with_capacity(REPEATS);
@@ -134,7 +137,7 @@ pub(super) fn visit(device: &Device, picture: &Picture) -> cuprum::Result<Visit>
     let mut grey = DeviceBuffer::<f32>::zeros(&stream, pixels)?;
     let time = guide.time(|| {
         // SAFETY: the kernel reads 3 bytes and writes 1 float a pixel of width x height; both buffers hold that many.
-        Ok(unsafe { greyscale.launch(&stream, tiles, (&rgb, &mut grey, shape.0, shape.1))? })
+        unsafe { greyscale.launch(&stream, tiles, (&rgb, &mut grey, shape.0, shape.1)) }
     })?;
     let grey_host = grey.to_vec()?;
     let error = largest_difference(&grey_host, reference.pixels.iter().copied());
@@ -155,7 +158,7 @@ pub(super) fn visit(device: &Device, picture: &Picture) -> cuprum::Result<Visit>
     let mut edges = DeviceBuffer::<f32>::zeros(&stream, pixels)?;
     let time = guide.time(|| {
         // SAFETY: blocks are 16 x 16 as the kernel wants; it reads and writes 1 float a pixel, which both buffers hold.
-        Ok(unsafe { sobel.launch(&stream, tiles, (&grey, &mut edges, shape.0, shape.1))? })
+        unsafe { sobel.launch(&stream, tiles, (&grey, &mut edges, shape.0, shape.1)) }
     })?;
     let edges_host = edges.to_vec()?;
     let error = largest_difference(&edges_host, image::sobel(&source).pixels.into_iter());
@@ -170,13 +173,13 @@ pub(super) fn visit(device: &Device, picture: &Picture) -> cuprum::Result<Visit>
     let mut rotated = DeviceBuffer::<f32>::zeros(&stream, pixels)?;
     let time = guide.time(|| {
         // SAFETY: the kernel tests every source pixel against width x height, and both buffers hold that many floats.
-        Ok(unsafe {
+        unsafe {
             rotate.launch(
                 &stream,
                 tiles,
                 (&grey, &mut rotated, shape.0, shape.1, ANGLE),
-            )?
-        })
+            )
+        }
     })?;
     let rotated_host = rotated.to_vec()?;
     let error = largest_difference(
@@ -195,7 +198,7 @@ pub(super) fn visit(device: &Device, picture: &Picture) -> cuprum::Result<Visit>
     let grey = GpuArray::from_buffer(grey, [height, width])?;
     let tone = || ((&grey - 128.0f32) * CONTRAST + 128.0).clip(0.0, 255.0);
     let mut toned = GpuArray::<f32>::zeros(&stream, [height, width])?;
-    let time = guide.time(|| Ok(toned.assign_on(&stream, tone())?))?;
+    let time = guide.time(|| toned.assign_on(&stream, tone()))?;
     let toned_host = toned.to_vec()?;
     let reference = source
         .pixels
@@ -229,10 +232,7 @@ fn reductions(guide: &mut Guide, grey: &GpuArray<f32>, source: &Grey) -> cuprum:
     let bytes = Some(4 * pixels as u64);
     let sum: f64 = source.pixels.iter().sum();
     let mut got = 0.0;
-    let time = guide.time(|| {
-        got = f64::from(grey.sum()?);
-        Ok(())
-    })?;
+    let time = guide.time(|| grey.sum().map(|value| got = f64::from(value)))?;
     // Partial sums in single precision: relative, since the sum itself is large.
     guide.note(
         "sum",
@@ -243,10 +243,7 @@ fn reductions(guide: &mut Guide, grey: &GpuArray<f32>, source: &Grey) -> cuprum:
     );
 
     let smallest = source.pixels.iter().copied().fold(f64::INFINITY, f64::min);
-    let time = guide.time(|| {
-        got = f64::from(grey.min()?);
-        Ok(())
-    })?;
+    let time = guide.time(|| grey.min().map(|value| got = f64::from(value)))?;
     guide.note(
         "min",
         pixels,
@@ -260,10 +257,7 @@ fn reductions(guide: &mut Guide, grey: &GpuArray<f32>, source: &Grey) -> cuprum:
         .iter()
         .copied()
         .fold(f64::NEG_INFINITY, f64::max);
-    let time = guide.time(|| {
-        got = f64::from(grey.max()?);
-        Ok(())
-    })?;
+    let time = guide.time(|| grey.max().map(|value| got = f64::from(value)))?;
     guide.note(
         "max",
         pixels,
@@ -287,7 +281,7 @@ fn seed(guide: &mut Guide, context: &Context) -> cuprum::Result<()> {
             &stream,
             LaunchConfig::for_elements(COUNT),
             (&mut values, COUNT as i64),
-        )?
+        )?;
     };
     let mut values = values.to_vec()?;
     values.sort_by(f64::total_cmp);

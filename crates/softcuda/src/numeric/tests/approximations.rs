@@ -1,5 +1,9 @@
 //! Approximate instructions against correctly rounded references in `f64`: errors measured over all exponents, and the tables of special
 //! operands of the PTX ISA.
+#![expect(
+    clippy::type_complexity,
+    reason = "tables of functions are read once, where they stand"
+)]
 
 use super::samples::Random;
 use crate::numeric::approx::*;

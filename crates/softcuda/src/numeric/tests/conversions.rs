@@ -64,9 +64,9 @@ fn integer(value: &Exact, mode: Rounding, least: i128, greatest: i128) -> i128 {
     while high - low > 1 {
         let middle = low + (high - low) / 2;
         if order(middle, 0).is_le() {
-            low = middle
+            low = middle;
         } else {
-            high = middle
+            high = middle;
         }
     }
     let inexact = order(low, 0).is_ne();

@@ -225,9 +225,9 @@ impl Layout {
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             if compare(&self.value(middle, false)).is_le() {
-                low = middle
+                low = middle;
             } else {
-                high = middle
+                high = middle;
             }
         }
         let infinity = self.infinity();

@@ -1,4 +1,8 @@
 //! Integer and video instructions against bit-by-bit definitions.
+#![expect(
+    clippy::type_complexity,
+    reason = "tables of functions are read once, where they stand"
+)]
 
 use super::samples::Random;
 use crate::numeric::integer::*;
@@ -308,8 +312,8 @@ fn products_and_differences() {
         let (a, b, c) = (long(&mut random), long(&mut random), long(&mut random));
         // Schoolbook in 32-bit halves.
         let (ah, al, bh, bl) = (a >> 32, a & 0xffff_ffff, b >> 32, b & 0xffff_ffff);
-        let middle = (al * bl >> 32) + (ah * bl & 0xffff_ffff) + (al * bh & 0xffff_ffff);
-        let high = ah * bh + (ah * bl >> 32) + (al * bh >> 32) + (middle >> 32);
+        let middle = ((al * bl) >> 32) + ((ah * bl) & 0xffff_ffff) + ((al * bh) & 0xffff_ffff);
+        let high = ah * bh + ((ah * bl) >> 32) + ((al * bh) >> 32) + (middle >> 32);
         assert_eq!(mul_hi_u64(a, b), high);
         let correction =
             (if a >> 63 == 1 { b } else { 0 }).wrapping_add(if b >> 63 == 1 { a } else { 0 });

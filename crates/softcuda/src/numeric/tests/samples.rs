@@ -2,7 +2,7 @@
 
 use super::exact::Layout;
 
-/// SplitMix64.
+/// The generator `SplitMix64`.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -38,9 +38,9 @@ impl Random {
                 ];
                 special[self.below(special.len() as u64) as usize] | sign
             }
-            1 => self.next() & fraction_mask | sign,
-            2 => self.next() & 3 | sign,
-            3 => infinity - 1 - self.below(4) | sign,
+            1 => (self.next() & fraction_mask) | sign,
+            2 => (self.next() & 3) | sign,
+            3 => (infinity - 1 - self.below(4)) | sign,
             4..=6 => {
                 // A fraction of a few leading and a few trailing bits.
                 let lead = self.next() & fraction_mask & !(fraction_mask >> self.below(6));
