@@ -36,8 +36,12 @@ impl Subject {
 /// What a runner must know of a check before it runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
-    /// It faults the device on purpose: on a GPU the process is lost, so it needs one of its own.
+    /// It faults the device on purpose: a GPU is then lost to the process, and a software device's primary context to
+    /// all that use it. It needs a process of its own.
     Faults,
+    /// It measures or exhausts what others share (free memory, standard output), so nothing else may run in its
+    /// process.
+    Alone,
     /// It needs the software device.
     SoftwareOnly,
     /// It needs a GPU.
@@ -51,7 +55,10 @@ pub struct Check {
     pub name: &'static str,
     /// What a runner must know.
     pub tags: &'static [Tag],
+    /// Variables of the environment that its process must have from its start.
+    pub variables: &'static [(&'static str, &'static str)],
     pub(crate) body: fn(&Subject) -> Result<Report, Failure>,
+    pub(crate) output: Option<fn(&str) -> Result<(), Failure>>,
 }
 
 impl Check {
@@ -61,6 +68,53 @@ impl Check {
     /// What differed from the reference, or what the device answered instead of working.
     pub fn run(&self, subject: &Subject) -> Result<Report, Failure> {
         (self.body)(subject)
+    }
+
+    /// Whether the check wants a process of its own: see [`Tag::Faults`], [`Tag::Alone`] and
+    /// [`variables`](Self::variables).
+    #[must_use]
+    pub fn needs_own_process(&self) -> bool {
+        self.tags
+            .iter()
+            .any(|tag| matches!(tag, Tag::Faults | Tag::Alone))
+            || !self.variables.is_empty()
+    }
+
+    /// Looks at what the check's process wrote to its standard output, where that is part of what it claims. For
+    /// runners that can tell; the text may hold other lines too.
+    ///
+    /// # Errors
+    /// What is missing or wrong.
+    pub fn verify_output(&self, text: &str) -> Result<(), Failure> {
+        self.output.map_or(Ok(()), |verify| verify(text))
+    }
+
+    pub(crate) const fn new(
+        name: &'static str,
+        tags: &'static [Tag],
+        body: fn(&Subject) -> Result<Report, Failure>,
+    ) -> Self {
+        Self {
+            name,
+            tags,
+            variables: &[],
+            body,
+            output: None,
+        }
+    }
+
+    pub(crate) const fn with_variables(
+        self,
+        variables: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self { variables, ..self }
+    }
+
+    pub(crate) const fn with_output(self, output: fn(&str) -> Result<(), Failure>) -> Self {
+        Self {
+            output: Some(output),
+            ..self
+        }
     }
 
     /// Whether the check makes sense on `device`.
@@ -99,6 +153,15 @@ impl Report {
         Self {
             cases,
             largest_error: 0.0,
+        }
+    }
+
+    /// Both reports in one.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            cases: self.cases + other.cases,
+            largest_error: self.largest_error.max(other.largest_error),
         }
     }
 }
@@ -152,7 +215,19 @@ macro_rules! ensure_eq {
     };
 }
 
-pub(crate) use {ensure, ensure_eq};
+/// A [`Check`] named after its function and the function's module, with the tags given.
+macro_rules! check {
+    ($body:ident $(, $tag:ident)*) => {
+        $crate::check::Check::new(
+            // The name of this crate and its colons are not part of the check's.
+            concat!(module_path!(), "::", stringify!($body)).split_at("cuprum_checks::".len()).1,
+            &[$($crate::check::Tag::$tag),*],
+            $body,
+        )
+    };
+}
+
+pub(crate) use {check, ensure, ensure_eq};
 
 /// Cases of a property when `CUPRUM_CASES` does not say.
 const CASES: u32 = 64;

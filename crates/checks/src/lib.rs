@@ -1,8 +1,8 @@
 //! Conformance and property checks of every Cuprum crate, as functions over a device.
 //!
-//! A [`Check`] runs on any [`Device`] and compares what the device did with an independent reference: host arithmetic,
-//! a published value, or an invariant. The test suite runs [`all`] of them on every device present, and so can any
-//! program that wants to know whether a device does its work.
+//! A [`Check`] runs on any [`Device`](cuprum::prelude::Device) and compares what the device did with an independent
+//! reference: host arithmetic, a published value, or an invariant. The test suite runs [`all`] of them on every device
+//! present, and so can any program that wants to know whether a device does its work.
 //!
 //! ```
 //! use cuprum_checks::{Subject, all};
@@ -14,13 +14,21 @@
 //! assert!(report.cases > 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! A check is named after the theme it is of and what holds when it passes. One that covers a case of the project's
+//! list of public reports names it (`PR-36`) in its documentation.
 
 mod check;
+mod data;
+mod exact;
+mod memory;
+mod pinned;
+mod runner;
 
 pub use check::{Check, Failure, Report, Subject, Tag};
 
 /// Every check, in the order of the layers they look at.
 #[must_use]
 pub fn all() -> Vec<Check> {
-    Vec::new()
+    [memory::checks(), pinned::checks()].concat()
 }
