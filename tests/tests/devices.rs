@@ -1,7 +1,7 @@
 //! Every check on every device present: `[soft:0] name`, `[cuda:0 NVIDIA H200] name`.
 //!
 //! A device kind that the machine lacks is shown, as ignored tests, and never counts as a pass. Checks that fault a
-//! GPU on purpose lose the process they run in, so each runs in a child of its own.
+//! device on purpose, or measure what others share, run in a child process each.
 
 use std::process::{Command, ExitCode};
 
@@ -9,8 +9,8 @@ use cuprum::prelude::Device;
 use cuprum_checks::{Check, Subject, Tag};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// Set in the child process that runs one faulting check.
-const CHILD: &str = "CUPRUM_FAULT_CHILD";
+/// Set in the child process that runs one check.
+const CHILD: &str = "CUPRUM_CHECK_CHILD";
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -53,11 +53,8 @@ fn label(device: &Device) -> String {
 }
 
 fn run(name: &str, check: Check, device: Device) -> Result<(), Failed> {
-    if check.tags.contains(&Tag::Faults)
-        && !device.is_software()
-        && std::env::var_os(CHILD).is_none()
-    {
-        return run_in_child(name);
+    if check.needs_own_process() && std::env::var_os(CHILD).is_none() {
+        return run_in_child(name, check);
     }
     let subject = Subject::new(device)?;
     let report = check
@@ -69,20 +66,18 @@ fn run(name: &str, check: Check, device: Device) -> Result<(), Failed> {
     Ok(())
 }
 
-fn run_in_child(name: &str) -> Result<(), Failed> {
+fn run_in_child(name: &str, check: Check) -> Result<(), Failed> {
     let output = Command::new(std::env::current_exe()?)
         .args(["--exact", name])
         .env(CHILD, "1")
+        .envs(check.variables.iter().copied())
         .output()?;
     let stdout = String::from_utf8_lossy(&output.stdout);
-    if output.status.success() && stdout.contains("1 passed") {
-        Ok(())
-    } else {
-        Err(format!(
-            "{}\n{stdout}{}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        )
-        .into())
+    if !output.status.success() || !stdout.contains("1 passed") {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{}\n{stdout}{stderr}", output.status).into());
     }
+    check
+        .verify_output(&stdout)
+        .map_err(|failure| failure.to_string().into())
 }
