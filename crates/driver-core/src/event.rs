@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cuprum_driver_sys::{CUevent, CUresult, flags};
 
-use crate::call::call;
+use crate::call::{Failure, call};
 use crate::context::Context;
 use crate::stream::Stream;
 use crate::{Error, ErrorKind, Result};
@@ -129,18 +129,24 @@ impl Event {
     /// # Errors
     /// What `cuEventDestroy` returns, which dropping would keep to itself.
     pub fn close(mut self) -> Result<()> {
-        let raw = std::mem::replace(&mut self.raw, CUevent::NULL);
-        // SAFETY: this object owned the event, and its destructor will find null.
-        unsafe { call!(self.context.driver(), cuEventDestroy_v2(raw)) }
+        self.destroy()
             .map_err(|failure| self.context.raise(failure))
+    }
+
+    /// The driver refuses to destroy an event on a thread without a context, so the event's own is made current.
+    fn destroy(&mut self) -> Result<(), Failure> {
+        let raw = std::mem::replace(&mut self.raw, CUevent::NULL);
+        self.context.inner().make_current()?;
+        // SAFETY: this object owned the event, and holds null from now on. The driver defers the destruction of one
+        // that is still pending.
+        unsafe { call!(self.context.driver(), cuEventDestroy_v2(raw)) }
     }
 }
 
 impl Drop for Event {
     fn drop(&mut self) {
         if !self.raw.is_null() {
-            // SAFETY: this object owns the event. The driver defers the destruction of one that is still pending.
-            let result = unsafe { call!(self.context.driver(), cuEventDestroy_v2(self.raw)) };
+            let result = self.destroy();
             self.context.inner().note_release(result);
         }
     }

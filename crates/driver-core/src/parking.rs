@@ -112,6 +112,8 @@ impl Parking {
     /// At the end of a context: releases what is over and returns the rest. Spare events go too.
     pub(crate) fn drain(&self, context: &ContextInner) -> Vec<Parked> {
         self.collect(context);
+        // If that fails the context is gone, and its events with it.
+        let _ = context.make_current();
         for event in lock(&self.spare).drain(..) {
             // SAFETY: spare events belong to this parking place, and nobody waits for them.
             let _ = unsafe { call!(context.driver(), cuEventDestroy_v2(event)) };

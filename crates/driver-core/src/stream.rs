@@ -368,6 +368,10 @@ impl StreamInner {
 
     fn destroy(&mut self) -> Result<(), Failure> {
         let driver = self.context.driver();
+        if self.tail.get().is_some() || self.owned {
+            // Streams and events are destroyed in their own context, whichever is current on this thread.
+            self.context.inner().make_current()?;
+        }
         if let Some(event) = self.tail.take() {
             // SAFETY: the event belongs to this stream; the driver defers the destruction of a pending one.
             let result = unsafe { call!(driver, cuEventDestroy_v2(event)) };
