@@ -158,7 +158,6 @@ pub(crate) fn launch(
         time_limit: device.time_limit,
         cancel: Arc::clone(&context.cancel),
         printf,
-        cooperative: shape.cooperative,
         sm_count,
         resident_per_sm,
         grid_id: next_id(),

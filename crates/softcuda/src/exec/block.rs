@@ -87,9 +87,7 @@ impl Buffer {
 #[derive(Debug)]
 pub(crate) struct Block {
     ctx: BlockContext,
-    frames: Buffer,
-    shared: Buffer,
-    local: Buffer,
+    _memory: [Buffer; 3],
     next: Vec<u32>,
     index: u64,
     threads: u32,
@@ -100,7 +98,7 @@ pub(crate) struct Block {
     barriers: [Barrier; BARRIERS],
 }
 
-// SAFETY: the pointers in the context refer to memory that the block owns (`frames`, `shared`, `local`, `next`) or that the launch
+// SAFETY: the pointers in the context refer to memory that the block owns (`_memory`, `next`) or that the launch
 // state keeps alive; a block is used by one thread at a time.
 unsafe impl Send for Block {}
 
@@ -170,9 +168,7 @@ impl Block {
         };
         Self {
             ctx,
-            frames,
-            shared,
-            local,
+            _memory: [frames, shared, local],
             next,
             index: 0,
             threads,
@@ -613,8 +609,8 @@ impl Block {
                 frame
                     .add(exchange::RESULT as usize)
                     .cast::<u64>()
-                    .write(result)
-            };
+                    .write(result);
+            }
         }
     }
 

@@ -101,7 +101,7 @@ fn unpack(tid: u32) -> [u32; 3] {
     [tid & 0x3ff, tid >> 10 & 0x3ff, tid >> 20]
 }
 
-/// ", at file:line (PTX line n)".
+/// The text `, at file:line (PTX line n)`.
 fn place_text(place: &Place) -> String {
     match &place.source {
         Some((file, line)) => format!(" at {file}:{line} (PTX line {})", place.ptx_line),

@@ -47,7 +47,7 @@ pub(crate) struct CompiledKernel {
     /// Source places by site number.
     pub(crate) sites: Vec<Site>,
     /// The code that `resume` points into, freed when the kernel is dropped.
-    pub(crate) code: Code,
+    pub(crate) _code: Code,
 }
 
 impl fmt::Debug for CompiledKernel {

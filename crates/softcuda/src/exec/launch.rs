@@ -30,8 +30,6 @@ pub(crate) struct Launch {
     /// Set from outside to stop the launch.
     pub(crate) cancel: Arc<AtomicBool>,
     pub(crate) printf: Arc<dyn PrintfSink>,
-    /// Whether all blocks must be resident together (the driver part has checked that they fit).
-    pub(crate) cooperative: bool,
     pub(crate) sm_count: u32,
     pub(crate) resident_per_sm: u32,
     pub(crate) grid_id: u64,

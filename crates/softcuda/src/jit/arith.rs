@@ -308,7 +308,7 @@ impl Lower<'_, '_, '_> {
         let mut packed = self.iconst(I32, 0);
         for index in 0..count {
             let by = i64::from(index * part.bits());
-            let mut lane = |lower: &mut Self, value: Value| {
+            let lane = |lower: &mut Self, value: Value| {
                 let shifted = lower.b.ins().ushr_imm_u(value, by);
                 let piece = lower.coerce(shifted, part);
                 lower.extend(piece, I32, signed)

@@ -328,7 +328,7 @@ impl Lower<'_, '_, '_> {
         let (count, a_width) = if four { (4, 8) } else { (2, 16) };
         for index in 0..count {
             let b_index = if !four && upper { index + 2 } else { index };
-            let mut field = |lower: &mut Self, value: Value, at: i64, width: i64, signed: bool| {
+            let field = |lower: &mut Self, value: Value, at: i64, width: i64, signed: bool| {
                 let raised = lower.b.ins().ishl_imm_u(value, 32 - at - width);
                 if signed {
                     lower.b.ins().sshr_imm_u(raised, 32 - width)

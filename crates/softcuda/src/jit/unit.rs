@@ -324,12 +324,12 @@ fn libcalls() -> [(&'static str, *const u8); 10] {
             extern "C" fn call(x: $ty) -> $ty {
                 x.$method()
             }
-            call as *const () as *const u8
+            (call as *const ()).cast::<u8>()
         }};
     }
     [
-        ("fma", fma as *const () as *const u8),
-        ("fmaf", fmaf as *const () as *const u8),
+        ("fma", (fma as *const ()).cast::<u8>()),
+        ("fmaf", (fmaf as *const ()).cast::<u8>()),
         ("ceil", unary!(f64, ceil)),
         ("ceilf", unary!(f32, ceil)),
         ("floor", unary!(f64, floor)),
@@ -454,6 +454,7 @@ pub(super) fn compile(
             },
         })
         .collect();
+    #[expect(clippy::iter_over_hash_type, reason = "each entry has its own place")]
     for (&function, &id) in &unit.natives {
         unit.table[function as usize] = unit.module.get_finalized_function(id).addr();
     }
@@ -465,7 +466,7 @@ pub(super) fn compile(
         warp_ops: plan.warp_ops,
         static_shared: unit.static_shared,
         sites: unit.sites,
-        code: Code::new(unit.module, unit.table),
+        _code: Code::new(unit.module, unit.table),
         info,
     })
 }

@@ -128,10 +128,8 @@ impl<'a> Builder<'a, '_, '_> {
         if is_entry {
             for (param, slot) in tree.params.iter().zip(kernel_params(&tree.params)) {
                 let symbol = Symbol::Param(slot.offset);
-                self.scopes.declare(
-                    param.name.text,
-                    Entity::Symbol(symbol, Space::Param, slot.size),
-                );
+                self.scopes
+                    .declare(param.name.text, Entity::Symbol(symbol, slot.size));
             }
             return;
         }
@@ -159,7 +157,7 @@ impl<'a> Builder<'a, '_, '_> {
                 list.push((reg, *slot));
                 Entity::Reg(reg)
             } else {
-                Entity::Symbol(Symbol::Frame(slot.offset), Space::Param, slot.size)
+                Entity::Symbol(Symbol::Frame(slot.offset), slot.size)
             };
             self.scopes.declare(param.name.text, entity);
         }
@@ -339,10 +337,8 @@ impl<'a> Builder<'a, '_, '_> {
                 Symbol::Variable(self.environment.variables.len() as u32 - 1)
             }
         };
-        self.scopes.declare(
-            variable.name.text,
-            Entity::Symbol(symbol, variable.space, size),
-        );
+        self.scopes
+            .declare(variable.name.text, Entity::Symbol(symbol, size));
     }
 
     fn instruction(&mut self, instruction: &Instruction<'a>) {
@@ -583,7 +579,7 @@ impl<'a> Builder<'a, '_, '_> {
                 .iter()
                 .map(|tree| {
                     if let Tree::Name(name) = tree
-                        && let Some(Entity::Symbol(Symbol::Frame(offset), _, size)) =
+                        && let Some(Entity::Symbol(Symbol::Frame(offset), size)) =
                             self.scopes.lookup(name.text, &mut self.function)
                     {
                         return Ok(Argument::Frame { offset, size });

@@ -63,7 +63,8 @@ pub(crate) struct KernelInfo {
 /// A loaded module.
 #[derive(Debug)]
 pub(crate) struct Program {
-    functions: Vec<Named>,
+    /// Bodies by function number; none for functions that are only declared.
+    functions: Vec<Option<Function>>,
     kernels: Vec<KernelInfo>,
     /// Index into `functions` of each kernel.
     kernel_functions: Vec<u32>,
@@ -75,13 +76,6 @@ pub(crate) struct Program {
     /// Functions whose address is taken somewhere.
     addressed: HashSet<u32>,
     summaries: Vec<inline::Summary>,
-}
-
-/// A function name, and its body if the module has it.
-#[derive(Debug)]
-struct Named {
-    name: String,
-    body: Option<Function>,
 }
 
 impl Program {
@@ -129,10 +123,7 @@ impl Program {
         let mut has_body = Vec::new();
         for function in module.functions() {
             let index = *functions.entry(function.name.text).or_insert_with(|| {
-                self.functions.push(Named {
-                    name: function.name.text.to_owned(),
-                    body: None,
-                });
+                self.functions.push(None);
                 has_body.push(false);
                 has_body.len() as u32 - 1
             });
@@ -189,7 +180,7 @@ impl Program {
             let mut built = build::build(function, body, &mut environment);
             flow::prune(&mut built);
             let index = functions[function.name.text];
-            self.functions[index as usize].body = Some(built);
+            self.functions[index as usize] = Some(built);
         }
         self.find_addressed();
         self.summaries = inline::summarise(self);
@@ -224,7 +215,7 @@ impl Program {
                 _ => {}
             }
         }
-        for function in self.functions.iter().filter_map(|f| f.body.as_ref()) {
+        for function in self.functions.iter().flatten() {
             for inst in function.insts() {
                 if let Kind::Op(_, operands) = &inst.kind {
                     operands
@@ -306,11 +297,7 @@ impl Program {
     }
 
     pub(crate) fn body(&self, function: u32) -> Option<&Function> {
-        self.functions[function as usize].body.as_ref()
-    }
-
-    pub(crate) fn function_name(&self, function: u32) -> &str {
-        &self.functions[function as usize].name
+        self.functions[function as usize].as_ref()
     }
 
     pub(crate) fn function_count(&self) -> usize {
@@ -371,7 +358,7 @@ impl Program {
             fn walk(operand: &Operand, f: &mut impl FnMut(Symbol)) {
                 match operand {
                     Operand::Symbol(symbol, _) | Operand::Address(ir::Base::Symbol(symbol), _) => {
-                        f(*symbol)
+                        f(*symbol);
                     }
                     Operand::Vector(elements) => {
                         elements.iter().for_each(|element| walk(element, f));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cuprum_ptx::{ScalarType, Space};
+use cuprum_ptx::ScalarType;
 
 use super::ir::{BlockId, Function, Reg, Special, Symbol};
 
@@ -12,7 +12,8 @@ pub(super) enum Entity<'a> {
     Reg(Reg),
     /// The components of a vector register.
     VectorReg(Vec<Reg>),
-    Symbol(Symbol, Space, u32),
+    /// A variable and its size in bytes.
+    Symbol(Symbol, u32),
     Label(BlockId),
     Table(Vec<&'a str>),
     /// An index into the prototypes of the function.

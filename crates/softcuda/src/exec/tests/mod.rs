@@ -222,7 +222,6 @@ impl Machine {
             time_limit: Some(config.time_limit),
             cancel: Arc::clone(&config.cancel),
             printf: Arc::clone(&self.arena) as Arc<dyn PrintfSink>,
-            cooperative: false,
             sm_count: 2,
             resident_per_sm: config.resident.div_ceil(2),
             grid_id: 1,
