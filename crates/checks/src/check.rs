@@ -48,6 +48,9 @@ pub enum Tag {
     GpuOnly,
 }
 
+/// Looks at what a check wrote to its standard output.
+type Verify = fn(&str) -> Result<(), Failure>;
+
 /// A check: a function over a device that compares what the device did with an independent reference.
 #[derive(Clone, Copy)]
 pub struct Check {
@@ -58,7 +61,7 @@ pub struct Check {
     /// Variables of the environment that its process must have from its start.
     pub variables: &'static [(&'static str, &'static str)],
     pub(crate) body: fn(&Subject) -> Result<Report, Failure>,
-    pub(crate) output: Option<fn(&str) -> Result<(), Failure>>,
+    pub(crate) output: Option<Verify>,
 }
 
 impl Check {
@@ -110,7 +113,7 @@ impl Check {
         Self { variables, ..self }
     }
 
-    pub(crate) const fn with_output(self, output: fn(&str) -> Result<(), Failure>) -> Self {
+    pub(crate) const fn with_output(self, output: Verify) -> Self {
         Self {
             output: Some(output),
             ..self

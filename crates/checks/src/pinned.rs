@@ -175,6 +175,8 @@ fn dropping_in_flight_is_sound(subject: &Subject) -> Result<Report, Failure> {
 /// With every guard, view and handle forgotten, copies still read and write what they should and later work is right.
 #[allow(
     clippy::mem_forget,
+    clippy::forget_non_drop,
+    forgetting_copy_types,
     reason = "that nothing relies on a destructor is what is checked"
 )]
 fn forgetting_anything_is_sound(subject: &Subject) -> Result<Report, Failure> {
