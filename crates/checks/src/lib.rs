@@ -21,6 +21,7 @@
 mod check;
 mod data;
 mod exact;
+mod kernels;
 mod memory;
 mod pinned;
 mod runner;
@@ -30,5 +31,5 @@ pub use check::{Check, Failure, Report, Subject, Tag};
 /// Every check, in the order of the layers they look at.
 #[must_use]
 pub fn all() -> Vec<Check> {
-    [memory::checks(), pinned::checks()].concat()
+    [memory::checks(), pinned::checks(), kernels::checks()].concat()
 }
