@@ -2,32 +2,34 @@
 
 use std::hint::black_box;
 
-use criterion::{Criterion, criterion_group, criterion_main};
-use cuprum_driver_core::Device;
-use cuprum_gpuarray::prelude::*;
+use criterion::Criterion;
+use cuprum::prelude::*;
 
-fn host_cost(criterion: &mut Criterion) {
+pub(crate) fn benches(criterion: &mut Criterion) {
     let stream = Device::by_name("soft:0")
         .and_then(|device| device.context())
         .expect("the software device")
         .default_stream();
     let x = GpuArray::full(&stream, 1024, 1.0f32).expect("allocates");
     let y = GpuArray::full(&stream, 1024, 2.0f32).expect("allocates");
-    criterion.bench_function("build x + y", |bencher| {
+    criterion.bench_function("expression, host cost/build x + y", |bencher| {
         bencher.iter(|| black_box(&x) + black_box(&y));
     });
-    criterion.bench_function("build and find x + y", |bencher| {
+    criterion.bench_function("expression, host cost/build and find x + y", |bencher| {
         bencher.iter(|| (black_box(&x) + black_box(&y)).prepare().expect("compiles"));
     });
     let long = || x.sin() * 2.0 + y.abs().sqrt() - &x * &y;
-    criterion.bench_function("build and find sin(x)*a + sqrt(abs(y)) - x*y", |bencher| {
-        bencher.iter(|| long().prepare().expect("compiles"));
-    });
+    criterion.bench_function(
+        "expression, host cost/build and find sin(x)*a + sqrt(abs(y)) - x*y",
+        |bencher| {
+            bencher.iter(|| long().prepare().expect("compiles"));
+        },
+    );
     let rows = GpuArray::full(&stream, (32, 32), 1.0f32).expect("allocates");
-    criterion.bench_function("build and find a transposed sum", |bencher| {
-        bencher.iter(|| (rows.t() + &rows).prepare().expect("compiles"));
-    });
+    criterion.bench_function(
+        "expression, host cost/build and find a transposed sum",
+        |bencher| {
+            bencher.iter(|| (rows.t() + &rows).prepare().expect("compiles"));
+        },
+    );
 }
-
-criterion_group!(benches, host_cost);
-criterion_main!(benches);
