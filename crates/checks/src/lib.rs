@@ -18,9 +18,12 @@
 //! A check is named after the theme it is of and what holds when it passes. One that covers a case of the project's
 //! list of public reports names it (`PR-36`) in its documentation.
 
+mod arrays;
 mod check;
 mod data;
 mod exact;
+mod faults;
+mod image;
 mod kernels;
 mod memory;
 mod pinned;
@@ -31,5 +34,13 @@ pub use check::{Check, Failure, Report, Subject, Tag};
 /// Every check, in the order of the layers they look at.
 #[must_use]
 pub fn all() -> Vec<Check> {
-    [memory::checks(), pinned::checks(), kernels::checks()].concat()
+    [
+        memory::checks(),
+        pinned::checks(),
+        kernels::checks(),
+        arrays::checks(),
+        image::checks(),
+        faults::checks(),
+    ]
+    .concat()
 }
