@@ -7,7 +7,7 @@ use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{AbiParam, InstBuilder as _, Signature, Type, UserFuncName};
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module as _};
 use cuprum_driver_sys::CUresult;
 
@@ -139,6 +139,11 @@ pub(super) struct Unit<'a> {
     codegen_context: Context,
 }
 
+/// Address space reserved for a kernel's code; pages are taken as they are filled. The functions of a kernel call each
+/// other by distance, which reaches 2 GiB on x86-64 and 128 MiB on AArch64, so they must not lie where an allocator
+/// happens to have room.
+const CODE_BYTES: usize = 64 << 20;
+
 type AccessKey = (u8, u32, bool, bool);
 
 impl<'a> Unit<'a> {
@@ -155,6 +160,9 @@ impl<'a> Unit<'a> {
         for (name, address) in libcalls() {
             builder.symbol(name, address);
         }
+        let memory = ArenaMemoryProvider::new_with_size(CODE_BYTES)
+            .map_err(|error| format!("no address space for its code: {error}"))?;
+        builder.memory_provider(Box::new(memory));
         let mut module = JITModule::new(builder);
         let mut codegen_context = module.make_context();
         let mut builder_context = FunctionBuilderContext::new();
