@@ -68,11 +68,11 @@ impl Lower<'_, '_, '_> {
             message,
         })?;
         let pool = &mut self.b.func.dfg.value_lists;
-        let calls: Vec<BlockCall> = targets
-            .iter()
-            .map(|target| BlockCall::new(self.blocks[target], [], pool))
-            .collect();
-        let default = *calls.last().expect("tables are not empty");
+        let mut call = |target| BlockCall::new(self.blocks[target], [], pool);
+        let calls: Vec<BlockCall> = targets.iter().map(&mut call).collect();
+        // A call of its own, not a copy of the last one: arguments are appended to each call's list later, and a list
+        // that two calls share is lost to one of them when it moves.
+        let default = call(targets.last().expect("tables are not empty"));
         let table = self
             .b
             .create_jump_table(JumpTableData::new(default, &calls));
