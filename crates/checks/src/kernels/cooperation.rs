@@ -229,11 +229,11 @@ extern "C" __global__ void votes(unsigned (*out)[8]) {
     r[4] ^= same;
     if (t < 12) {
         r[5] = __ballot_sync(0xfffu, t & 1);
-        r[6] = __activemask() & ~0xfffu;
+        r[6] = __shfl_sync(0xfffu, t, 5);
         __syncwarp(0xfffu);
     } else {
         r[5] = __ballot_sync(~0xfffu, t & 1);
-        r[6] = __activemask() & 0xfffu;
+        r[6] = __shfl_sync(~0xfffu, t, 20);
     }
     unsigned below;
     asm("mov.u32 %0, %%lanemask_lt;" : "=r"(below));
@@ -252,7 +252,7 @@ extern "C" __global__ void votes(unsigned (*out)[8]) {
                 mask(&|other| other % 7 == t % 7),
                 u32::MAX ^ 1,
                 mask(&|other| other & 1 == 1 && (other < 12) == (t < 12)),
-                0,
+                if t < 12 { 5 } else { 20 },
                 (1 << t) - 1,
             ]
         })

@@ -1,8 +1,16 @@
+//! What compiled kernels compute: arithmetic, control flow, and threads that work together.
+
+mod arithmetic;
 mod control;
 mod cooperation;
 
 use crate::check::Check;
 
 pub(crate) fn checks() -> Vec<Check> {
-    [control::checks(), cooperation::checks()].concat()
+    [
+        arithmetic::checks(),
+        control::checks(),
+        cooperation::checks(),
+    ]
+    .concat()
 }
