@@ -140,7 +140,7 @@ pub(super) struct Unit<'a> {
 }
 
 /// Address space reserved for a kernel's code; pages are taken as they are filled. The functions of a kernel call each
-/// other by distance, which reaches 2 GiB on x86-64 and 128 MiB on AArch64, so they must not lie where an allocator
+/// other by distance, which reaches 2 GiB on x86-64 and 128 MiB on 64-bit Arm, so they must not lie where an allocator
 /// happens to have room.
 const CODE_BYTES: usize = 64 << 20;
 
