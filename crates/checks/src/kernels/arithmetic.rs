@@ -17,6 +17,7 @@ pub(crate) fn checks() -> Vec<Check> {
         check!(functions_of_f64),
         check!(fast_functions),
         check!(floats_to_integers),
+        check!(integers_to_floats),
         check!(minima_maxima_and_classes),
     ]
 }
@@ -540,6 +541,69 @@ extern "C" __global__ void from_f64(const double *in, u64 (*out)[16], int n) {
     inputs.extend(random.vec(1000, |random| random.scaled(-3.0, 66.0)));
     let got: Vec<[u64; 16]> = kernels.map("from_f64", &inputs)?;
     Ok(single.and(equal_rows(&names, &inputs, &got, |&x| row(x, 1 << 31))?))
+}
+
+/// Conversions that round: of integers to both precisions, and of double to single precision, in every direction.
+fn integers_to_floats(subject: &Subject) -> Result<Report, Failure> {
+    let kernels = Kernels::new(
+        subject,
+        source!(
+            r#"
+extern "C" __global__ void to_f32(const unsigned long long *in, float (*out)[20], int n) {
+    AT; unsigned long long x = in[i]; float *r = out[i];
+    FOUR(r, __int2float, (int)x); FOUR(r + 4, __uint2float, (unsigned)x);
+    FOUR(r + 8, __ll2float, (long long)x); FOUR(r + 12, __ull2float, x);
+    FOUR(r + 16, __double2float, __longlong_as_double(x));
+}
+extern "C" __global__ void to_f64(const unsigned long long *in, double (*out)[8], int n) {
+    AT; unsigned long long x = in[i]; double *r = out[i];
+    FOUR(r, __ll2double, (long long)x); FOUR(r + 4, __ull2double, x);
+}
+"#
+        ),
+    )?;
+    let mut inputs: Vec<u64> = integer_pairs(15, 1500).into_iter().flatten().collect();
+    // Doubles around the range of single precision, whose bits serve as integers too.
+    inputs.extend(f64_edges().into_iter().map(f64::to_bits));
+    inputs.extend(Random::new(16).vec(1000, |random| random.scaled(-155.0, 130.0).to_bits()));
+    let names = ["int", "uint", "ll", "ull", "double"]
+        .map(|name| ["rn", "rz", "ru", "rd"].map(|mode| format!("{name}2float_{mode}")));
+    let names: [&str; 20] = std::array::from_fn(|column| names[column / 4][column % 4].as_str());
+    let got: Vec<[f32; 20]> = kernels.map("to_f32", &inputs)?;
+    let single = equal_float_rows(&names, &inputs, &got, |&x| {
+        std::array::from_fn(|column| {
+            let mode = MODES[column % 4];
+            match column / 4 {
+                0 => exact::i128_to_f32(i128::from(x as i32), mode),
+                1 => exact::i128_to_f32(i128::from(x as u32), mode),
+                2 => exact::i128_to_f32(i128::from(x as i64), mode),
+                3 => exact::i128_to_f32(i128::from(x), mode),
+                _ => exact::to_f32(f64::from_bits(x), mode),
+            }
+        })
+    })?;
+    let names = [
+        "ll2double_rn",
+        "ll2double_rz",
+        "ll2double_ru",
+        "ll2double_rd",
+        "ull2double_rn",
+        "ull2double_rz",
+        "ull2double_ru",
+        "ull2double_rd",
+    ];
+    let got: Vec<[f64; 8]> = kernels.map("to_f64", &inputs)?;
+    let double = equal_float_rows(&names, &inputs, &got, |&x| {
+        std::array::from_fn(|column| {
+            let integer = if column < 4 {
+                i128::from(x as i64)
+            } else {
+                i128::from(x)
+            };
+            exact::i128_to_f64(integer, MODES[column % 4])
+        })
+    })?;
+    Ok(single.and(double))
 }
 
 /// Minimum and maximum order the zeros and prefer numbers to NaN; classes and integral parts are as IEEE 754 says.
