@@ -94,9 +94,12 @@ fn build(package: &str, kind: &str, target: &str) -> Result<PathBuf> {
     if !output.status.success() {
         return Err(format!("cargo could not build {target} of {package}").into());
     }
-    // One JSON message a line; the last with an executable is ours. Paths of build folders hold no escapes on Unix.
+    // One JSON message a line. Building a test builds the package's programs too, so the name decides. Paths of build
+    // folders hold no escapes on Unix.
+    let name = format!("\"name\":\"{target}\"");
     String::from_utf8(output.stdout)?
         .lines()
+        .filter(|line| line.contains(&name))
         .filter_map(|line| {
             line.split_once("\"executable\":\"")?
                 .1
