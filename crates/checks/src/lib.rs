@@ -10,7 +10,7 @@
 //!
 //! let subject = Subject::new(Device::by_name("soft:0")?)?;
 //! let check = all().into_iter().find(|check| check.name == "memory::round_trip").expect("the check exists");
-//! let report = check.run(&subject)?;
+//! let report = check.run(&subject).map_err(|failure| failure.to_string())?;
 //! assert!(report.cases > 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -20,14 +20,17 @@
 
 mod arrays;
 mod check;
+mod codegen;
 mod data;
 mod exact;
 mod faults;
 mod image;
 mod kernels;
+mod launch;
 mod memory;
 mod pinned;
 mod runner;
+mod streams;
 
 pub use check::{Check, Failure, Report, Subject, Tag};
 
@@ -37,6 +40,9 @@ pub fn all() -> Vec<Check> {
     [
         memory::checks(),
         pinned::checks(),
+        streams::checks(),
+        launch::checks(),
+        codegen::checks(),
         kernels::checks(),
         arrays::checks(),
         image::checks(),
