@@ -36,7 +36,7 @@ pub(crate) unsafe extern "C" fn check(
 ) {
     // SAFETY: the caller vouches for `ctx`, which nobody else uses meanwhile.
     let (context, state) = unsafe { (&mut *ctx, launch(ctx)) };
-    let resolved = resolve(context, state, address, site);
+    let resolved = slow(context, state, address, site);
     context.fault = FaultRecord {
         address,
         site,
@@ -46,7 +46,7 @@ pub(crate) unsafe extern "C" fn check(
     };
 }
 
-fn resolve(context: &BlockContext, state: &LaunchState, address: u64, site: u32) -> Option<u64> {
+fn slow(context: &BlockContext, state: &LaunchState, address: u64, site: u32) -> Option<u64> {
     let access = state.launch.kernel.sites.get(site as usize)?.access?;
     let size = access.size.next_power_of_two();
     if address & u64::from(size - 1) != 0 {
@@ -69,6 +69,55 @@ fn resolve(context: &BlockContext, state: &LaunchState, address: u64, site: u32)
             fits.then(|| context.params.addr() as u64 + offset)
         }
         _ => None,
+    }
+}
+
+/// The whole check of a global or generic access: the host address to use, or 0 and the fault recorded.
+///
+/// # Safety
+///
+/// As for [`check`].
+pub(crate) unsafe extern "C" fn resolve(
+    ctx: *mut BlockContext,
+    thread: u32,
+    address: u64,
+    site: u32,
+) -> u64 {
+    // SAFETY: the caller vouches for `ctx`, which nobody else uses meanwhile.
+    let (context, state) = unsafe { (&*ctx, launch(ctx)) };
+    let access = state
+        .launch
+        .kernel
+        .sites
+        .get(site as usize)
+        .and_then(|site| site.access);
+    if let Some(access) = access {
+        let memory = ThreadMemory {
+            context,
+            state,
+            thread,
+        };
+        let window = address >> WINDOW_SHIFT << WINDOW_SHIFT;
+        let plain = match window {
+            0 => true,
+            SHARED_WINDOW => access.space == AccessSpace::Generic,
+            LOCAL_WINDOW => access.space == AccessSpace::Generic && !access.atomic,
+            // Parameters are left to the slow check, which knows that they cannot be written.
+            _ => false,
+        };
+        let inside = address.wrapping_sub(state.launch.memory.base) < state.launch.memory.len;
+        if plain
+            && (window != 0 || inside)
+            && address.is_multiple_of(u64::from(access.size))
+            && let Some(pointer) = memory.translate(address, access.size)
+        {
+            return pointer.addr() as u64;
+        }
+    }
+    // SAFETY: as above.
+    unsafe {
+        check(ctx, thread, address, site);
+        (*ctx).fault.resolved
     }
 }
 

@@ -73,6 +73,8 @@ pub(super) struct Lower<'u, 'p, 'b> {
     pub(super) line: Line,
     /// Cold block that returns a fault.
     pub(super) fault: Option<Block>,
+    /// Whether checks of addresses are calls: so many are needed that inline ones would take too long to compile.
+    pub(super) out_of_line: bool,
 }
 
 impl Lower<'_, '_, '_> {

@@ -12,6 +12,7 @@ use cuprum_ptx::{Op, Ordering, Space};
 
 use super::lower::{CHECKED, CONSTANT, Lower, Lowered, field};
 use super::registers::{integer_type, machine_type};
+use super::unit::Helper;
 use crate::exec::context::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, STATUS_FAULT, WINDOW_SHIFT};
 use crate::exec::fault::{Access, AccessSpace};
 use crate::program::ir::{Base, Operand, Symbol};
@@ -112,6 +113,9 @@ impl Lower<'_, '_, '_> {
             }
         };
         let pointer = match request.space {
+            AccessSpace::Global | AccessSpace::Generic if self.out_of_line => {
+                self.check_elsewhere(address, request)
+            }
             AccessSpace::Global => self.check_global(address, request),
             AccessSpace::Generic => self.check_generic(address, request),
             AccessSpace::Shared | AccessSpace::Local | AccessSpace::Param => {
@@ -247,9 +251,22 @@ impl Lower<'_, '_, '_> {
         self.b.block_params(done)[0]
     }
 
-    /// Calls the slow check, which records the fault, or the host address.
-    fn slow_check(&mut self, address: Value, request: Request) {
-        let site = self.unit.site(
+    /// Checks by a call, so that huge functions do not become several times larger.
+    fn check_elsewhere(&mut self, address: Value, request: Request) -> Value {
+        let site = self.access_site(request);
+        let site = self.iconst(I32, u64::from(site));
+        let (ctx, thread) = (self.ctx, self.thread);
+        let pointer = self
+            .call_helper(Helper::Resolve, &[ctx, thread, address, site])
+            .expect("the check has a result");
+        let (fault, go_on) = (self.fault_block(), self.b.create_block());
+        self.branch(pointer, go_on, fault);
+        self.b.switch_to_block(go_on);
+        pointer
+    }
+
+    fn access_site(&mut self, request: Request) -> u32 {
+        self.unit.site(
             self.line,
             Some(Access {
                 space: request.space,
@@ -257,7 +274,12 @@ impl Lower<'_, '_, '_> {
                 write: request.write,
                 atomic: request.atomic,
             }),
-        );
+        )
+    }
+
+    /// Calls the slow check, which records the fault, or the host address.
+    fn slow_check(&mut self, address: Value, request: Request) {
+        let site = self.access_site(request);
         let check = match self.check {
             Some(check) => check,
             None => {

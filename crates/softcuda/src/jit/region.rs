@@ -6,6 +6,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{Block, InstBuilder as _, Type, Value};
 use cranelift_frontend::{FunctionBuilder, Variable};
+use cuprum_ptx::{Opcode, Space};
 
 use super::lower::{CHECKED, Lower, Unsupported, field};
 use super::plan::Plan;
@@ -40,6 +41,22 @@ pub(super) struct Region<'a> {
     patience: Option<Variable>,
     /// Registers that the region may change.
     defined: BitSet,
+}
+
+/// Loads and stores of a function above which their checks are calls.
+const MANY_ACCESSES: usize = 1500;
+
+fn is_huge(function: &Function) -> bool {
+    let accesses = function.insts().filter(|inst| match &inst.kind {
+        Kind::Op(op, _) => {
+            matches!(
+                op.opcode,
+                Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red
+            ) && matches!(op.modifiers.space(), None | Some(Space::Global))
+        }
+        _ => false,
+    });
+    accesses.count() > MANY_ACCESSES
 }
 
 /// The blocks that a region consists of.
@@ -196,6 +213,7 @@ pub(super) fn region(
         }),
         line: Line::default(),
         fault: None,
+        out_of_line: is_huge(function),
     };
     lower.locate_local();
     let kept = lower.locate_kept(plan);
@@ -245,6 +263,7 @@ pub(super) fn native(
         mode: Mode::Native,
         line: Line::default(),
         fault: None,
+        out_of_line: is_huge(function),
     };
     if let Some(inst) = function.insts().next() {
         lower.line = inst.line;

@@ -27,6 +27,7 @@ use crate::program::{KernelInfo, LoadError, Program};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Helper {
     Raise,
+    Resolve,
     Vprintf,
     AssertFail,
     Malloc,
@@ -51,6 +52,11 @@ impl Helper {
                 helpers::raise as *const () as usize,
                 &[I64, I32, I32, I32, I64],
                 &[],
+            ),
+            Self::Resolve => (
+                helpers::resolve as *const () as usize,
+                &[I64, I32, I64, I32],
+                &[I64],
             ),
             Self::Vprintf => (
                 helpers::vprintf as *const () as usize,

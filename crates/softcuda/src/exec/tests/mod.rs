@@ -6,13 +6,14 @@ mod corpus;
 mod faults;
 mod memory;
 mod progress;
+mod speed;
 mod sync;
 
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use super::{Fault, Launch, Workers, run};
+use super::{CompiledKernel, Fault, Launch, Workers, run};
 use crate::memory::{MemoryMap, SlowPath};
 use crate::printf::PrintfSink;
 use crate::program::{LoadError, Program};
@@ -171,7 +172,8 @@ impl Machine {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    fn launch(&self, ptx: &str, kernel: &str, config: &Config, args: &[Arg]) -> Result<(), Fault> {
+    /// Loads and compiles a kernel.
+    fn prepare(&self, ptx: &str, kernel: &str) -> Arc<CompiledKernel> {
         let program = Program::parse(ptx).unwrap_or_else(|error| panic!("{}", error.message));
         let addresses: Vec<u64> = program
             .variables()
@@ -193,9 +195,17 @@ impl Machine {
             .iter()
             .position(|info| info.name == kernel)
             .expect("the kernel exists");
-        let compiled = program
+        program
             .compile(index, &addresses)
-            .unwrap_or_else(|error| panic!("{}", error.message));
+            .unwrap_or_else(|error| panic!("{}", error.message))
+    }
+
+    fn start(
+        &self,
+        compiled: &Arc<CompiledKernel>,
+        config: &Config,
+        args: &[Arg],
+    ) -> Result<(), Fault> {
         let mut params = Vec::new();
         for (info, arg) in compiled.info.params.iter().zip(args) {
             params.resize(info.offset as usize, 0);
@@ -207,7 +217,7 @@ impl Machine {
         }
         assert_eq!(compiled.info.params.len(), args.len());
         let launch = Launch {
-            kernel: compiled,
+            kernel: Arc::clone(compiled),
             grid: config.grid,
             block: config.block,
             dynamic_shared: config.dynamic_shared,
@@ -227,6 +237,10 @@ impl Machine {
             grid_id: 1,
         };
         run(&launch, &WORKERS)
+    }
+
+    fn launch(&self, ptx: &str, kernel: &str, config: &Config, args: &[Arg]) -> Result<(), Fault> {
+        self.start(&self.prepare(ptx, kernel), config, args)
     }
 
     /// As [`launch`](Self::launch) for kernels that end well.
