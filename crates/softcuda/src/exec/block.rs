@@ -8,7 +8,7 @@
 //! A pass runs every unit as far as it goes; then barriers that are complete release their threads, and threads that gave way become ready.
 //! When only the latter happened, the block itself gives way to other blocks. When neither happened, the block is deadlocked, which is a fault.
 
-use super::barrier::{BARRIERS, Barrier, BarrierKind, BarrierOp};
+use super::barrier::{BARRIERS, Barrier, BarrierKind, BarrierOp, Operand32};
 use super::context::{BlockContext, FaultRecord, STATUS_FAULT, STATUS_OK, exchange, limits};
 use super::fault::{self, Fault};
 use super::kernel::{CompiledKernel, Stop};
@@ -477,6 +477,7 @@ impl Block {
         let here = lane_mask(unit.start - warp_start, unit.end - warp_start);
         let masks_agree = match op.members {
             Members::Active => true,
+            Members::Mask(Operand32::Const(mask)) if mask & here == here => true,
             Members::Mask(_) => super::warp::lanes(here)
                 .all(|lane| lanes.mask(op, lane).is_none_or(|mask| mask & here == here)),
         };

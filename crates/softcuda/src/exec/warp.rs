@@ -214,37 +214,51 @@ impl Lanes {
     }
 
     fn broadcast(&self, active: u32, result: u64, flag: bool) {
-        for lane in lanes(active) {
-            self.write(lane, result, flag);
-        }
+        for_each(active, |lane| self.write(lane, result, flag));
     }
 
     /// `shfl` as the PTX ISA's pseudo-code has it. A source lane that does not take part is undefined there; here the lane gets its own value.
     fn shuffle(&self, mode: ShuffleMode, active: u32) {
         let mut values = [0; WARP as usize];
-        for lane in lanes(active) {
-            values[lane as usize] = self.read64(lane);
-        }
-        for lane in lanes(active) {
+        for_each(active, |lane| {
+            values[lane as usize & 31] = self.read64(lane);
+        });
+        for_each(active, |lane| {
             let b = self.read32(lane, exchange::SECOND) & 31;
             let c = self.read32(lane, exchange::THIRD);
             let segment = c >> 8 & 31;
             let max_lane = lane & segment | c & 31 & !segment;
             let (source, in_range) = match mode {
-                ShuffleMode::Up => (lane.wrapping_sub(b), lane >= b && lane - b >= max_lane),
-                ShuffleMode::Down => (lane + b, lane + b <= max_lane),
+                ShuffleMode::Up => {
+                    let source = lane.wrapping_sub(b);
+                    (source, lane >= b && source >= max_lane)
+                }
+                ShuffleMode::Down => {
+                    let source = lane.wrapping_add(b);
+                    (source, source <= max_lane)
+                }
                 ShuffleMode::Butterfly => (lane ^ b, lane ^ b <= max_lane),
                 ShuffleMode::Index => {
                     let source = lane & segment | b & !segment;
                     (source, source <= max_lane)
                 }
             };
-            let source = if in_range && active >> (source & 31) & 1 != 0 {
-                source
-            } else {
-                lane
-            };
-            self.write(lane, values[source as usize], in_range);
+            let takes = in_range && active >> (source & 31) & 1 != 0;
+            let source = if takes { source } else { lane };
+            self.write(lane, values[source as usize & 31], in_range);
+        });
+    }
+}
+
+/// Calls `f` with each lane in `mask`; the full warp, by far the most frequent, is a plain loop.
+fn for_each(mask: u32, mut f: impl FnMut(u32)) {
+    if mask == u32::MAX {
+        for lane in 0..WARP {
+            f(lane);
+        }
+    } else {
+        for lane in lanes(mask) {
+            f(lane);
         }
     }
 }

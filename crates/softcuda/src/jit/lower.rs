@@ -352,7 +352,12 @@ impl Lower<'_, '_, '_> {
         self.line = inst.line;
         let result = match &inst.kind {
             Kind::Op(op, operands) => self.op(op, operands).map_err(|message| {
-                format!("{message} (in `{:?}` with types {:?})", op.opcode, op.types)
+                let mut name = op.opcode.spelling().to_owned();
+                for ty in &op.types {
+                    name.push('.');
+                    name += ty.spelling();
+                }
+                format!("`{name}`: {message}")
             }),
             Kind::Call(call) => self.call(call),
             Kind::FrameLoad { to, offset, size } => self.frame_load(*to, *offset, *size),
@@ -469,6 +474,9 @@ impl Lower<'_, '_, '_> {
             | Opcode::Prmt
             | Opcode::Dp4a
             | Opcode::Dp2a => self.bits(op, o),
+            Opcode::Cp => self.copy_async(op, o),
+            Opcode::Mbarrier => self.mbarrier(op, o),
+            opcode if opcode.spelling().starts_with('v') => self.video(op, o),
             _ => Err("this instruction is not supported".to_owned()),
         }
     }

@@ -9,6 +9,7 @@
 //! the region returns [`STATUS_FAULT`](crate::exec::context::STATUS_FAULT).
 
 mod arith;
+mod asynchronous;
 mod atomics;
 mod bits;
 mod calls;
@@ -27,6 +28,7 @@ mod registers;
 mod special;
 mod sync;
 mod unit;
+mod video;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -407,7 +407,10 @@ impl<'a> Builder<'a, '_, '_> {
             _ => {
                 let operands = match self.operands(instruction, &op) {
                     Ok(operands) => operands,
-                    Err(text) => return self.unsupported(text),
+                    Err(text) => {
+                        let spelling = instruction.opcode.text;
+                        return self.unsupported(format!("`{spelling}`: {text}"));
+                    }
                 };
                 let suspends = is_synchronising(&op);
                 let inst = Inst {

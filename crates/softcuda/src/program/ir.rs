@@ -315,6 +315,10 @@ pub(crate) fn destinations(op: &Op) -> usize {
         | Opcode::Cp
         | Opcode::Stackrestore
         | Opcode::Griddepcontrol => 0,
+        Opcode::Mbarrier => usize::from(!matches!(
+            op.modifiers.action(),
+            Some(Action::Init | Action::Inval)
+        )),
         Opcode::Bar | Opcode::Barrier => usize::from(op.modifiers.action() == Some(Action::Red)),
         _ => 1,
     }
@@ -431,6 +435,10 @@ pub(crate) fn may_wait(inst: &Inst) -> bool {
     let private = matches!(op.modifiers.space(), Some(Space::Local | Space::Param));
     match op.opcode {
         Opcode::Atom | Opcode::Nanosleep => true,
+        Opcode::Mbarrier => matches!(
+            op.modifiers.action(),
+            Some(Action::TestWait | Action::TryWait)
+        ),
         Opcode::Ld => {
             !private
                 && (op

@@ -313,3 +313,19 @@ fn guarded_instructions_and_tables() {
     );
     assert_eq!(machine.download::<u32>(out, 4), [104, 204, 315, 215]);
 }
+
+#[test]
+fn video_instructions() {
+    let body = "vabsdiff4.u32.u32.u32.add %r10, %r1, %r2, %r3; vabsdiff4.u32.u32.u32 %r11, %r1, %r2, %r3; vadd.s32.s32.s32.sat %r12, %r4, %r4; vmax2.s32.s32.s32 %r13, %r1, %r2, %r3;
+        st.global.v4.u32 [%out], {%r10, %r11, %r12, %r13};";
+    let result = with_input(&[0x0102_80ff, 0x0501_7f00, 1000, 0x7fff_0000], body, 4);
+    assert_eq!(
+        result,
+        [
+            1000 + 4 + 1 + 1 + 255,
+            0x0401_01ff,
+            0x7fff_ffff,
+            0x0501_7f00
+        ]
+    );
+}

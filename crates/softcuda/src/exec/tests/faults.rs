@@ -135,7 +135,8 @@ fn what_is_not_supported_is_named() {
     ));
     assert_eq!(error.code, CUresult::NOT_SUPPORTED);
     assert!(
-        error.message.contains("function `k`, PTX line 10") && error.message.contains("Ldmatrix"),
+        error.message.contains("function `k`, PTX line 10")
+            && error.message.contains("`ldmatrix.b16`"),
         "{}",
         error.message
     );

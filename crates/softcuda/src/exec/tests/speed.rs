@@ -1,4 +1,5 @@
-//! Rough costs of a thread: `cargo test -p cuprum-softcuda --lib speed -- --ignored --nocapture`.
+//! Rough costs of a thread: `cargo test -p cuprum-softcuda --lib speed -- --ignored --nocapture`;
+//! `CUPRUM_SPEED=word` picks the lines that contain the word.
 
 use std::time::Instant;
 
@@ -6,6 +7,9 @@ use super::{Arg, Config, Machine, with_out};
 
 /// Nanoseconds of wall-clock time for each thread, the least of some launches.
 fn measure(name: &str, regs: &str, body: &str, grid: u32, block: u32) {
+    if std::env::var("CUPRUM_SPEED").is_ok_and(|wanted| !name.contains(&wanted)) {
+        return;
+    }
     let machine = Machine::new();
     let out = machine.alloc((grid * block * 8) as usize);
     let ptx = with_out(regs, body);

@@ -267,3 +267,38 @@ fn warp_sums_meet_in_shared_memory() {
         assert_eq!(values[0], (first + 1..=first + 256).sum::<u32>());
     }
 }
+
+#[test]
+fn barrier_objects_in_shared_memory() {
+    // Two phases: everybody arrives and spins until the phase has passed, first with its token, then by parity.
+    let body = "setp.ne.s32 %p1, %r62, 0; @%p1 bra READY; mov.u32 %r1, s; mbarrier.init.shared.b64 [%r1], 64;
+        READY: bar.sync 0; mov.u32 %r1, s; shl.b32 %r2, %r62, 2; add.s32 %r2, %r2, %r1; st.shared.u32 [%r2+8], %r62;
+        mbarrier.arrive.shared.b64 %d1, [%r1];
+        WAIT: mbarrier.try_wait.shared.b64 %p2, [%r1], %d1; @!%p2 bra WAIT;
+        xor.b32 %r3, %r62, 63; shl.b32 %r3, %r3, 2; add.s32 %r3, %r3, %r1; ld.shared.u32 %r4, [%r3+8];
+        mbarrier.arrive.shared.b64 _, [%r1];
+        AGAIN: mbarrier.test_wait.parity.shared.b64 %p3, [%r1], 1; @!%p3 bra AGAIN;
+        st.shared.u32 [%r2+8], %r4; bar.sync 0; ld.shared.u32 %r5, [%r3+8]; add.s32 %r4, %r4, %r5; st.global.u32 [%d0], %r4;";
+    assert!(run(body, 2, 64).iter().all(|&value| value == 63));
+}
+
+#[test]
+fn asynchronous_copies_to_shared_memory() {
+    let body = "mov.u32 %r1, s; shl.b32 %r2, %r62, 4; add.s32 %r2, %r2, %r1; mul.wide.u32 %d1, %r62, 16; add.s64 %d2, %out, %d1;
+        cp.async.cg.shared.global [%r2], [%d2], 16; cp.async.commit_group; cp.async.wait_group 0;
+        and.b32 %r8, %r62, 4; cp.async.ca.shared.global [%r2+4], [%d2], 4, %r8; cp.async.wait_all; bar.sync 0;
+        ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r2]; bar.sync 0; add.s32 %r3, %r3, %r4; sub.s32 %r3, %r3, %r5; st.global.u32 [%d0], %r3;";
+    let machine = Machine::new();
+    let input: Vec<u32> = (0..128).map(|n| n * n).collect();
+    let out = machine.upload(&input);
+    let ptx = with_out(".shared .align 16 .b8 s[4096];", &format!("{INDEX}{body}"));
+    machine.succeed(&ptx, "k", &Config::new(1, 32), &[Arg::U64(out)]);
+    for (t, &value) in machine.download::<u32>(out, 32).iter().enumerate() {
+        let again = if t & 4 == 0 { 0 } else { input[4 * t] };
+        assert_eq!(
+            value,
+            (input[4 * t] + again).wrapping_sub(input[4 * t + 2]),
+            "thread {t}"
+        );
+    }
+}
