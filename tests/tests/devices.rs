@@ -4,6 +4,7 @@
 //! device on purpose, or measure what others share, run in a child process each.
 
 use std::process::{Command, ExitCode};
+use std::sync::{PoisonError, RwLock};
 
 use cuprum::prelude::Device;
 use cuprum_checks::{Check, Subject, Tag};
@@ -52,7 +53,22 @@ fn label(device: &Device) -> String {
     }
 }
 
+/// Held alone by checks that want nothing beside them, whichever process they run in, and shared by all others.
+static BESIDE: RwLock<()> = RwLock::new(());
+
 fn run(name: &str, check: Check, device: Device) -> Result<(), Failed> {
+    let alone = check.tags.contains(&Tag::Alone);
+    let (_write, _read) = if alone {
+        (
+            Some(BESIDE.write().unwrap_or_else(PoisonError::into_inner)),
+            None,
+        )
+    } else {
+        (
+            None,
+            Some(BESIDE.read().unwrap_or_else(PoisonError::into_inner)),
+        )
+    };
     if check.needs_own_process() && std::env::var_os(CHILD).is_none() {
         return run_in_child(name, check);
     }
