@@ -36,7 +36,7 @@ const OUTSIDE: &[&str] = &["cuprum-xtask"];
 fn metadata() -> Metadata {
     MetadataCommand::new()
         .manifest_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"))
-        .other_options(vec!["--offline".to_owned()])
+        .other_options(vec!["--locked".to_owned()])
         .exec()
         .expect("cargo metadata describes this workspace")
 }
@@ -108,7 +108,7 @@ fn without_soft_there_is_no_cranelift() {
             let mut command = MetadataCommand::new();
             command
                 .manifest_path(&package.manifest_path)
-                .other_options(vec!["--offline".to_owned()]);
+                .other_options(vec!["--locked".to_owned()]);
             if let Some(features) = features {
                 command.features(features);
             }

@@ -2,10 +2,6 @@
 
 #![cfg(feature = "soft")]
 #![allow(clippy::unwrap_used, reason = "a failing test says where")]
-#![allow(
-    clippy::undocumented_unsafe_blocks,
-    reason = "each kernel stays inside the buffers it is given"
-)]
 
 use std::time::Duration;
 
@@ -229,13 +225,16 @@ fn check_kernels_run_and_order_across_streams(context: Context) {
     let mut y = DeviceBuffer::<u32>::zeros(&b, n).unwrap();
     let mut sum = DeviceBuffer::<u32>::zeros(&a, n).unwrap();
     for round in 0..20u32 {
+        // SAFETY: `fill` writes the first `n` elements of a buffer, and `x` has as many.
         unsafe { fill.launch(&a, config, (&mut x, round, n as u32)) }.unwrap();
+        // SAFETY: as above, for `y`.
         unsafe { fill.launch(&b, config, (&mut y, 1000u32, n as u32)) }.unwrap();
         let mut args = Args::new();
         args.write(sum.view_mut())
             .read(x.view())
             .read(y.view())
             .scalar(n as u32);
+        // SAFETY: `add` accesses the first `n` elements of three buffers that have as many.
         unsafe { add.launch(if round % 2 == 0 { &a } else { &b }, config, args) }.unwrap();
     }
     assert!(sum.to_vec().unwrap().iter().all(|&value| value == 1019));

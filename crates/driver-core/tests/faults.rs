@@ -3,10 +3,6 @@
 
 #![cfg(feature = "soft")]
 #![allow(clippy::unwrap_used, reason = "a failing test says where")]
-#![allow(
-    clippy::undocumented_unsafe_blocks,
-    reason = "the kernels are wrong on purpose"
-)]
 
 use cuprum_driver_core::{
     Device, DeviceBuffer, DevicePtr, ErrorKind, LaunchConfig, Module, PinnedBuffer,
@@ -37,6 +33,8 @@ fn a_fault_takes_its_context_and_nothing_else() {
     let buffer = DeviceBuffer::<u32>::zeros(&stream, 10).unwrap();
     let mut pinned = PinnedBuffer::<u32>::zeros(&context, 10).unwrap();
     let config = LaunchConfig::grid_1d(1, 1);
+    // SAFETY: the address is wrong on purpose; the software device checks each access of a kernel, and this one fails
+    // before it touches anything.
     unsafe { poke.launch(&stream, config, (DevicePtr(8),)) }.unwrap();
     let error = stream.synchronize().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Fault);
@@ -62,12 +60,9 @@ fn a_fault_takes_its_context_and_nothing_else() {
     let fresh_stream = fresh.new_stream().unwrap();
     let sound = DeviceBuffer::from_slice(&fresh_stream, &[1u32, 2, 3]).unwrap();
     assert_eq!(sound.to_vec().unwrap(), [1, 2, 3]);
-    assert_eq!(
-        unsafe { poke.launch(&fresh_stream, config, (&sound,)) }
-            .unwrap_err()
-            .kind(),
-        ErrorKind::WrongContext
-    );
+    // SAFETY: the launch is refused for its context before anything runs.
+    let refused = unsafe { poke.launch(&fresh_stream, config, (&sound,)) };
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::WrongContext);
 
     // The lost one can be dropped in any order; then the primary context is new.
     drop(context);
@@ -81,6 +76,7 @@ fn a_fault_takes_its_context_and_nothing_else() {
         .unwrap()
         .function("poke")
         .unwrap();
+    // SAFETY: `poke` stores four bytes at the start of the buffer, which has them.
     unsafe { poke.launch(&stream, config, (&mut buffer,)) }.unwrap();
     assert_eq!(buffer.to_vec().unwrap(), [1]);
 }

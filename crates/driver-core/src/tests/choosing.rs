@@ -10,6 +10,7 @@ use crate::choose::{Hardware, Machine, choose, look_for_hardware};
 use crate::{Choice, Device, Driver, DriverProblem, ErrorKind, Result};
 
 fn fresh_driver() -> &'static Driver {
+    // SAFETY: the entries of the recording driver have the signatures and the meaning of the driver API's.
     unsafe { Driver::from_table(Box::leak(Box::new(mock::table()))) }.unwrap()
 }
 

@@ -60,6 +60,7 @@ fn an_empty_library_is_too_old() {
 #[test]
 fn an_old_driver_tells_its_version() {
     extern "C" fn old(version: *mut i32) -> CUresult {
+        // SAFETY: the caller of `cuDriverGetVersion` passes a place for the number.
         unsafe { version.write(10_020) };
         CUresult::SUCCESS
     }

@@ -25,10 +25,10 @@ fn a_fault_names_the_launches_that_can_be_guilty() {
         module.function("first").unwrap(),
         module.function("second").unwrap(),
     );
-    unsafe { innocent.launch(&a, LaunchConfig::grid_1d(1, 1), ()) }.unwrap();
+    mock::launch(&innocent, &a, LaunchConfig::grid_1d(1, 1), ()).unwrap();
     a.synchronize().unwrap();
-    unsafe { first.launch(&a, LaunchConfig::new((2, 3, 1), (32, 4, 1)), ()) }.unwrap();
-    unsafe { second.launch(&b, LaunchConfig::grid_1d(10, 256), ()) }.unwrap();
+    mock::launch(&first, &a, LaunchConfig::new((2, 3, 1), (32, 4, 1)), ()).unwrap();
+    mock::launch(&second, &b, LaunchConfig::grid_1d(10, 256), ()).unwrap();
     mock::fail("cuStreamSynchronize", CUresult::ILLEGAL_ADDRESS);
     let error = a.synchronize().unwrap_err();
     mock::fail("cuStreamSynchronize", CUresult::SUCCESS);
@@ -54,7 +54,7 @@ fn the_list_of_suspects_is_bounded() {
         .function("k")
         .unwrap();
     for blocks in 1..=100 {
-        unsafe { kernel.launch(&stream, LaunchConfig::grid_1d(blocks, 1), ()) }.unwrap();
+        mock::launch(&kernel, &stream, LaunchConfig::grid_1d(blocks, 1), ()).unwrap();
     }
     mock::fail("cuCtxSynchronize", CUresult::LAUNCH_FAILED);
     let error = context.synchronize().unwrap_err();
@@ -76,7 +76,7 @@ fn a_failing_launch_names_kernel_and_shape() {
         .function("heavy")
         .unwrap();
     mock::fail("cuLaunchKernel", CUresult::LAUNCH_OUT_OF_RESOURCES);
-    let error = unsafe { kernel.launch(&stream, LaunchConfig::grid_1d(1, 1024), ()) }.unwrap_err();
+    let error = mock::launch(&kernel, &stream, LaunchConfig::grid_1d(1, 1024), ()).unwrap_err();
     mock::fail("cuLaunchKernel", CUresult::SUCCESS);
     assert_snapshot!(text(&error, &[(&stream, "stream A")]), @"
     cuLaunchKernel failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): the launch needs more registers, threads or shared memory than there are (device custom:0 Mock, on stream A, kernel `heavy`, grid 1x1x1, block 1024x1x1, dynamic shared bytes 0, registers per thread 32, static shared bytes 0)

@@ -25,7 +25,7 @@ fn launch(
     config: LaunchConfig,
     args: impl KernelArgs,
 ) -> crate::Result<()> {
-    unsafe { kernel.launch(stream, config, args) }
+    mock::launch(kernel, stream, config, args)
 }
 
 const ONE: LaunchConfig = LaunchConfig::grid_1d(1, 32);
@@ -38,6 +38,7 @@ fn values_and_addresses_reach_the_driver() {
         pointer: DevicePtr,
         len: u64,
     }
+    // SAFETY: a `repr(C)` structure of numbers without padding, valid when zero.
     unsafe impl DeviceCopy for Pair {}
 
     let (stream, kernel) = kernel("mixed:8,8,4,1,16,2");

@@ -49,7 +49,7 @@ fn modules_stay_loaded_while_their_kernels_run() {
         .unwrap()
         .function("k")
         .unwrap();
-    unsafe { kernel.launch(&stream, CONFIG, ()) }.unwrap();
+    mock::launch(&kernel, &stream, CONFIG, ()).unwrap();
     PENDING.set(true);
     calls();
     drop(kernel);
@@ -154,7 +154,7 @@ fn forgetting_everything_is_sound() {
         .function("k:8")
         .unwrap();
     mock::ORDERED.take();
-    unsafe { kernel.launch(&other, CONFIG, (&buffer,)) }.unwrap();
+    mock::launch(&kernel, &other, CONFIG, (&buffer,)).unwrap();
     assert_eq!(
         mock::ORDERED.take().len(),
         1,

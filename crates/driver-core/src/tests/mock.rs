@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cuprum_driver_sys::*;
 
-use crate::{Context, Driver};
+use crate::{Context, Driver, Function, KernelArgs, LaunchConfig, Stream};
 
 thread_local! {
     static LOG: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
@@ -23,6 +23,17 @@ thread_local! {
     pub(super) static LAUNCHED: RefCell<Option<Launched>> = const { RefCell::new(None) };
     /// What pairs of streams were ordered: (stream of the event, waiting stream).
     pub(super) static ORDERED: RefCell<Vec<(usize, usize)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A launch, which records its arguments and runs nothing.
+pub(super) fn launch(
+    kernel: &Function,
+    stream: &Stream,
+    config: LaunchConfig,
+    args: impl KernelArgs,
+) -> crate::Result<()> {
+    // SAFETY: a kernel of the recording driver is a name: nothing accesses the memory that it is given.
+    unsafe { kernel.launch(stream, config, args) }
 }
 
 #[derive(Clone, Debug, PartialEq)]

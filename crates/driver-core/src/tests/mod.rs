@@ -1,10 +1,5 @@
 //! Unit tests of the whole crate over a recording driver.
 
-#![allow(
-    clippy::undocumented_unsafe_blocks,
-    reason = "launches of the recording driver run nothing"
-)]
-
 mod choosing;
 mod drivers;
 mod errors;

@@ -47,8 +47,8 @@ fn one_stream_makes_no_event_calls() {
     let Bench { a, kernel, .. } = bench();
     let mut x = buffer(&a);
     for _ in 0..3 {
-        unsafe { kernel.launch(&a, CONFIG, (&mut x,)) }.unwrap();
-        unsafe { kernel.launch(&a, CONFIG, (&x,)) }.unwrap();
+        mock::launch(&kernel, &a, CONFIG, (&mut x,)).unwrap();
+        mock::launch(&kernel, &a, CONFIG, (&x,)).unwrap();
     }
     assert_eq!(calls(), ["cuLaunchKernel"; 6]);
 }
@@ -57,7 +57,7 @@ fn one_stream_makes_no_event_calls() {
 fn a_second_stream_records_and_waits_exactly_once() {
     let Bench { a, b, kernel, .. } = bench();
     let x = buffer(&a);
-    unsafe { kernel.launch(&b, CONFIG, (&x,)) }.unwrap();
+    mock::launch(&kernel, &b, CONFIG, (&x,)).unwrap();
     // The event is made once for each stream, at its first need.
     assert_eq!(
         calls(),
@@ -70,7 +70,7 @@ fn a_second_stream_records_and_waits_exactly_once() {
     );
     assert_eq!(ordered(), [pair(&a, &b)]);
     // What has been waited for is not waited for again.
-    unsafe { kernel.launch(&b, CONFIG, (&x,)) }.unwrap();
+    mock::launch(&kernel, &b, CONFIG, (&x,)).unwrap();
     assert_eq!(calls(), ["cuLaunchKernel"]);
 }
 
@@ -78,14 +78,14 @@ fn a_second_stream_records_and_waits_exactly_once() {
 fn two_readers_do_not_wait_for_each_other_and_a_writer_waits_for_both() {
     let Bench { a, b, c, kernel } = bench();
     let mut x = buffer(&a);
-    unsafe { kernel.launch(&b, CONFIG, (&x,)) }.unwrap();
-    unsafe { kernel.launch(&c, CONFIG, (&x,)) }.unwrap();
+    mock::launch(&kernel, &b, CONFIG, (&x,)).unwrap();
+    mock::launch(&kernel, &c, CONFIG, (&x,)).unwrap();
     assert_eq!(ordered(), [pair(&a, &b), pair(&a, &c)]);
-    unsafe { kernel.launch(&a, CONFIG, (&mut x,)) }.unwrap();
+    mock::launch(&kernel, &a, CONFIG, (&mut x,)).unwrap();
     assert_eq!(ordered(), [pair(&b, &a), pair(&c, &a)]);
     // The write replaced all records: stream `a` is alone again and pays nothing.
     calls();
-    unsafe { kernel.launch(&a, CONFIG, (&mut x,)) }.unwrap();
+    mock::launch(&kernel, &a, CONFIG, (&mut x,)).unwrap();
     assert_eq!(calls(), ["cuLaunchKernel"]);
 }
 
@@ -94,17 +94,17 @@ fn disjoint_halves_do_not_order() {
     let Bench { a, b, kernel, .. } = bench();
     let mut x = buffer(&a);
     let (mut left, mut right) = x.split_at_mut(50);
-    unsafe { kernel.launch(&a, CONFIG, (&mut left,)) }.unwrap();
-    unsafe { kernel.launch(&b, CONFIG, (&mut right,)) }.unwrap();
+    mock::launch(&kernel, &a, CONFIG, (&mut left,)).unwrap();
+    mock::launch(&kernel, &b, CONFIG, (&mut right,)).unwrap();
     // The memory itself, and its zeros, are of stream `a`.
     assert_eq!(ordered(), [pair(&a, &b)]);
     for _ in 0..3 {
-        unsafe { kernel.launch(&a, CONFIG, (&mut left,)) }.unwrap();
-        unsafe { kernel.launch(&b, CONFIG, (&mut right,)) }.unwrap();
+        mock::launch(&kernel, &a, CONFIG, (&mut left,)).unwrap();
+        mock::launch(&kernel, &b, CONFIG, (&mut right,)).unwrap();
     }
     assert_eq!(ordered(), []);
     // Reading all of it needs both.
-    unsafe { kernel.launch(&a, CONFIG, (&x,)) }.unwrap();
+    mock::launch(&kernel, &a, CONFIG, (&x,)).unwrap();
     assert_eq!(ordered(), [pair(&b, &a)]);
 }
 
@@ -112,10 +112,10 @@ fn disjoint_halves_do_not_order() {
 fn ranges_that_touch_order() {
     let Bench { a, b, kernel, .. } = bench();
     let mut x = buffer(&a);
-    unsafe { kernel.launch(&b, CONFIG, (x.slice_mut(..60),)) }.unwrap();
-    unsafe { kernel.launch(&a, CONFIG, (x.slice_mut(60..),)) }.unwrap();
+    mock::launch(&kernel, &b, CONFIG, (x.slice_mut(..60),)).unwrap();
+    mock::launch(&kernel, &a, CONFIG, (x.slice_mut(60..),)).unwrap();
     assert_eq!(ordered(), [pair(&a, &b)]);
-    unsafe { kernel.launch(&a, CONFIG, (x.slice(59..),)) }.unwrap();
+    mock::launch(&kernel, &a, CONFIG, (x.slice(59..),)).unwrap();
     assert_eq!(ordered(), [pair(&b, &a)]);
 }
 
@@ -123,11 +123,11 @@ fn ranges_that_touch_order() {
 fn order_is_transitive() {
     let Bench { a, b, c, kernel } = bench();
     let (mut x, y) = (buffer(&a), buffer(&a));
-    unsafe { kernel.launch(&b, CONFIG, (&mut x,)) }.unwrap(); // b after a
-    unsafe { kernel.launch(&c, CONFIG, (&x,)) }.unwrap(); // c after b
+    mock::launch(&kernel, &b, CONFIG, (&mut x,)).unwrap(); // b after a
+    mock::launch(&kernel, &c, CONFIG, (&x,)).unwrap(); // c after b
     assert_eq!(ordered(), [pair(&a, &b), pair(&b, &c)]);
     // `c` comes after `b`, which came after all that `a` had done.
-    unsafe { kernel.launch(&c, CONFIG, (&y,)) }.unwrap();
+    mock::launch(&kernel, &c, CONFIG, (&y,)).unwrap();
     assert_eq!(ordered(), []);
 }
 
@@ -136,7 +136,7 @@ fn a_launch_waits_once_for_several_buffers_of_one_stream() {
     let Bench { a, b, kernel, .. } = bench();
     let kernel = kernel.module().function("k:8,8,8").unwrap();
     let (x, y, z) = (buffer(&a), buffer(&a), buffer(&a));
-    unsafe { kernel.launch(&b, CONFIG, (&x, &y, &z)) }.unwrap();
+    mock::launch(&kernel, &b, CONFIG, (&x, &y, &z)).unwrap();
     assert_eq!(ordered(), [pair(&a, &b)]);
 }
 
@@ -146,7 +146,7 @@ fn synchronising_makes_waiting_needless() {
     let x = buffer(&a);
     a.synchronize().unwrap();
     calls();
-    unsafe { kernel.launch(&b, CONFIG, (&x,)) }.unwrap();
+    mock::launch(&kernel, &b, CONFIG, (&x,)).unwrap();
     assert_eq!(calls(), ["cuLaunchKernel"]);
 }
 
@@ -157,11 +157,11 @@ fn an_event_waited_for_by_hand_counts() {
     let event = a.record().unwrap();
     b.wait(&event).unwrap();
     calls();
-    unsafe { kernel.launch(&b, CONFIG, (&x,)) }.unwrap();
+    mock::launch(&kernel, &b, CONFIG, (&x,)).unwrap();
     assert_eq!(calls(), ["cuLaunchKernel"]);
     // It does not cover what came after it.
     let y = buffer(&a);
-    unsafe { kernel.launch(&b, CONFIG, (&y,)) }.unwrap();
+    mock::launch(&kernel, &b, CONFIG, (&y,)).unwrap();
     assert_eq!(
         calls(),
         [
@@ -177,8 +177,12 @@ fn an_event_waited_for_by_hand_counts() {
 fn untracked_views_are_left_alone() {
     let Bench { a, b, kernel, .. } = bench();
     let mut x = buffer(&a);
-    unsafe { kernel.launch(&b, CONFIG, (x.view().untracked(),)) }.unwrap();
-    unsafe { kernel.launch(&b, CONFIG, (x.view_mut().untracked(),)) }.unwrap();
+    // SAFETY: nothing accesses the memory, so there is nothing to order.
+    let read = unsafe { x.view().untracked() };
+    mock::launch(&kernel, &b, CONFIG, (read,)).unwrap();
+    // SAFETY: as above.
+    let write = unsafe { x.view_mut().untracked() };
+    mock::launch(&kernel, &b, CONFIG, (write,)).unwrap();
     assert_eq!(calls(), ["cuLaunchKernel"; 2]);
 }
 
@@ -187,7 +191,7 @@ fn memory_is_freed_after_uses_on_other_streams() {
     mock::POOLS.set(true);
     let Bench { a, b, kernel, .. } = bench();
     let x = buffer(&a);
-    unsafe { kernel.launch(&b, CONFIG, (&x,)) }.unwrap();
+    mock::launch(&kernel, &b, CONFIG, (&x,)).unwrap();
     ordered();
     calls();
     drop(x);
@@ -210,12 +214,12 @@ fn many_ranges_stay_few_records() {
     let Bench { a, b, kernel, .. } = bench();
     let mut x = DeviceBuffer::<u8>::zeros(&a, 10_000).unwrap();
     for i in 0..1000 {
-        unsafe { kernel.launch(&b, CONFIG, (x.slice_mut(i * 10..i * 10 + 5),)) }.unwrap();
+        mock::launch(&kernel, &b, CONFIG, (x.slice_mut(i * 10..i * 10 + 5),)).unwrap();
     }
     assert!(x.tracked_uses() < 100, "{}", x.tracked_uses());
     ordered();
     // What was joined still orders.
-    unsafe { kernel.launch(&a, CONFIG, (x.slice(9990..),)) }.unwrap();
+    mock::launch(&kernel, &a, CONFIG, (x.slice(9990..),)).unwrap();
     assert_eq!(ordered(), [pair(&b, &a)]);
     PENDING.set(false);
 }
@@ -226,7 +230,7 @@ fn dropped_streams_are_forgotten_once_they_are_done() {
     let x = buffer(&a);
     for _ in 0..100 {
         let short_lived = a.context().new_stream().unwrap();
-        unsafe { kernel.launch(&short_lived, CONFIG, (&x,)) }.unwrap();
+        mock::launch(&kernel, &short_lived, CONFIG, (&x,)).unwrap();
     }
     assert!(x.tracked_uses() < 40, "{}", x.tracked_uses());
 }

@@ -117,9 +117,9 @@ proptest! {
                     let config = LaunchConfig::grid_1d(1, 1);
                     let target = &mut buffers[buffer];
                     if write {
-                        unsafe { kernel.launch(&streams[stream], config, (target.slice_mut(bytes.clone()),)) }.unwrap();
+                        mock::launch(&kernel, &streams[stream], config, (target.slice_mut(bytes.clone()),)).unwrap();
                     } else {
-                        unsafe { kernel.launch(&streams[stream], config, (target.slice(bytes.clone()),)) }.unwrap();
+                        mock::launch(&kernel, &streams[stream], config, (target.slice(bytes.clone()),)).unwrap();
                     }
                     clocks.observe();
                     for (its_buffer, its_bytes, it_wrote, other, position) in &uses {
