@@ -1,10 +1,12 @@
 //! A launch on every device: host time of a loop with an idle queue, against the same loop in C++ where there is one.
 
 use std::cell::RefCell;
+use std::ffi::c_void;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::Criterion;
+use cuprum::driver::sys::CUcontext;
 use cuprum::prelude::*;
 use cuprum_benches::paired;
 use cuprum_benches::peers::Peers;
@@ -68,6 +70,56 @@ impl Setup {
         Ok(time)
     }
 
+    /// The same loop over the driver table alone, with or without the question for the current context: what a launch
+    /// costs before any check of ours.
+    fn bare(&self, ask_context: bool) -> Result<Duration, String> {
+        let context = self.stream.context();
+        context.make_current().map_err(|error| error.to_string())?;
+        let table = context.driver().table();
+        let (Some(launch), Some(current)) = (table.cuLaunchKernel, table.cuCtxGetCurrent) else {
+            return Err("the driver lacks an entry".to_owned());
+        };
+        let (mut a, mut b, mut c, mut n) = (self.a.address(), self.b.address(), 2.0f32, 3i32);
+        let mut arguments = [
+            (&raw mut a).cast::<c_void>(),
+            (&raw mut b).cast(),
+            (&raw mut c).cast(),
+            (&raw mut n).cast(),
+        ];
+        let mut now = CUcontext::NULL;
+        let start = Instant::now();
+        for _ in 0..LOOP {
+            // SAFETY: `now` is a live local; there is a pointer to a live value of its type for each of the four
+            // parameters of the kernel, which does nothing with them and lives in the context just made current.
+            let code = unsafe {
+                if ask_context {
+                    current(&raw mut now);
+                }
+                launch(
+                    self.kernel.raw(),
+                    1,
+                    1,
+                    1,
+                    1,
+                    1,
+                    1,
+                    0,
+                    self.stream.raw(),
+                    arguments.as_mut_ptr(),
+                    std::ptr::null_mut(),
+                )
+            };
+            if !code.is_success() {
+                return Err(format!("cuLaunchKernel: {code:?}"));
+            }
+        }
+        let time = start.elapsed() / LOOP as u32;
+        self.stream
+            .synchronize()
+            .map_err(|error| error.to_string())?;
+        Ok(time)
+    }
+
     /// The same of the C++ loop, on the same kernel, stream and buffers.
     fn theirs(&self, peers: &Peers) -> Result<Duration, String> {
         self.stream
@@ -121,28 +173,45 @@ pub(crate) fn benches(criterion: &mut Criterion) {
 }
 
 fn against_cpp(device: &Device, setup: Setup) {
-    let compared = Peers::open().and_then(|peers| {
-        let Some(peers) = peers else { return Ok(None) };
-        // Both sides use the one setup, in turn.
-        let setup = RefCell::new(setup);
-        setup.borrow_mut().ours()?;
-        setup.borrow().theirs(&peers)?;
-        paired::compare(
-            PAIRS,
-            || setup.borrow_mut().ours(),
-            || setup.borrow().theirs(&peers),
-        )
-        .map(Some)
-    });
-    match compared {
-        Ok(Some(ratio)) => println!("launch/{} against the C++ loop: {ratio}", device.label()),
-        Ok(None) => println!(
-            "launch/{} against C++: not measured, CUPRUM_PEERS is not set",
-            device.label()
-        ),
-        Err(error) => println!(
-            "launch/{} against C++: not measured: {error}",
-            device.label()
-        ),
+    let peers = match Peers::open() {
+        Ok(Some(peers)) => peers,
+        Ok(None) => {
+            println!(
+                "launch/{} against C++: not measured, CUPRUM_PEERS is not set",
+                device.label()
+            );
+            return;
+        }
+        Err(error) => {
+            println!(
+                "launch/{} against C++: not measured: {error}",
+                device.label()
+            );
+            return;
+        }
+    };
+    // Both sides use the one setup, in turn.
+    let setup = RefCell::new(setup);
+    type Side<'a> = &'a dyn Fn() -> Result<Duration, String>;
+    let sides: [(&str, Side<'_>); 3] = [
+        ("", &|| setup.borrow_mut().ours()),
+        (", bare table", &|| setup.borrow().bare(false)),
+        (", bare table and cuCtxGetCurrent", &|| {
+            setup.borrow().bare(true)
+        }),
+    ];
+    for (name, side) in sides {
+        let theirs = || setup.borrow().theirs(&peers);
+        // Once before the clock counts.
+        let compared = side()
+            .and_then(|_| theirs())
+            .and_then(|_| paired::compare(PAIRS, side, theirs));
+        match compared {
+            Ok(ratio) => println!(
+                "launch/{}{name} against the C++ loop: {ratio}",
+                device.label()
+            ),
+            Err(error) => println!("launch/{}{name}: not measured: {error}", device.label()),
+        }
     }
 }
