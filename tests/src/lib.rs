@@ -3,7 +3,8 @@
 //! - `tests/devices.rs`: every check of `cuprum-checks` on every device present.
 //! - `tests/corpus.rs`: the [`corpus`] of CUDA sources, compiled and run.
 //! - `tests/layers.rs`: dependencies point down only.
-//! - `tests/jit_oracle.rs`: random kernels on the software device against the [`interpreter`].
+//! - `tests/jit_oracle.rs`: random kernels of the [`generator`] on the software device against the [`interpreter`].
 
 pub mod corpus;
+pub mod generator;
 pub mod interpreter;

@@ -585,25 +585,39 @@ fn testp(op: &Op, format: Format, a: u64) -> Result<u128, Stop> {
         TestpMode::Infinite => infinite,
         TestpMode::Number => !nan,
         TestpMode::NotANumber => nan,
-        TestpMode::Normal => !nan && !infinite && !subnormal && !format.is_zero(a),
-        // The ISA counts zero as subnormal here.
-        TestpMode::Subnormal => subnormal || format.is_zero(a),
+        // The ISA counts zeros as normal.
+        TestpMode::Normal => !nan && !infinite && !subnormal,
+        TestpMode::Subnormal => subnormal,
     }))
 }
 
-/// The new value of an atomic operation on memory; `v` holds its one or two operands.
-pub(super) fn atomic(op: AtomOp, ty: ScalarType, old: u128, v: &[u128]) -> Result<u128, Stop> {
+/// The new value of an atomic operation on memory; `v` holds its one or two operands. Sums of `f32` flush in global memory only (`flushes`).
+pub(super) fn atomic(
+    op: AtomOp,
+    ty: ScalarType,
+    old: u128,
+    v: &[u128],
+    flushes: bool,
+) -> Result<u128, Stop> {
     if let Some(scalar) = lane(ty) {
         let part = |shift: u32| {
             let operands: Vec<u128> = v.iter().map(|x| x >> shift & 0xffff).collect();
-            atomic(op, scalar, old >> shift & 0xffff, &operands)
+            atomic(op, scalar, old >> shift & 0xffff, &operands, flushes)
         };
         return Ok(part(16)? << 16 | part(0)?);
     }
     let bits = ty.bits();
     let (old, a) = (cut(old, bits), cut(v[0], bits));
     if let (AtomOp::Add, Some(format)) = (op, format(ty)) {
-        return Ok(format.add(old as u64, a as u64, Direction::Nearest).into());
+        let flush = |x: u64| {
+            if flushes && ty == ScalarType::F32 {
+                format.flush(x)
+            } else {
+                x
+            }
+        };
+        let sum = format.add(flush(old as u64), flush(a as u64), Direction::Nearest);
+        return Ok(flush(sum).into());
     }
     let (x, y) = (integer(old, ty), integer(a, ty));
     let value = match op {

@@ -224,7 +224,7 @@ fn exchange(
                 .expect("decoding requires an operation");
             let mut sum = values[lanes[0]][0];
             for &lane in &lanes[1..] {
-                sum = atomic(operation, op.ty(), sum, &values[lane])?;
+                sum = atomic(operation, op.ty(), sum, &values[lane], false)?;
             }
             vec![(sum, op.ty())]
         }

@@ -90,10 +90,6 @@ impl Format {
         (1..1 << self.fraction).contains(&(a & self.nan()))
     }
 
-    pub(super) fn is_zero(self, a: u64) -> bool {
-        a & self.nan() == 0
-    }
-
     pub(super) fn negate(self, a: u64) -> u64 {
         a ^ self.sign()
     }

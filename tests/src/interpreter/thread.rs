@@ -607,9 +607,16 @@ impl Thread {
             .modifiers
             .atom_op()
             .expect("decoding requires an operation");
+        let global = match space {
+            Some(space) => space != Space::Shared && space != Space::SharedCluster,
+            None => address >> 56 != SHARED_WINDOW >> 56,
+        };
         let bytes = self.bytes(around, space, address, ty.size() as usize)?;
         let old = memory::read(bytes);
-        memory::write(bytes, super::alu::atomic(operation, ty, old, &operands)?);
+        memory::write(
+            bytes,
+            super::alu::atomic(operation, ty, old, &operands, global)?,
+        );
         if op.opcode == Opcode::Atom {
             self.assign(program, &code.args[0], old, ty)?;
         }

@@ -348,14 +348,14 @@ unsafe fn update64(place: *mut u64, f: impl Fn(u64) -> u64) -> u64 {
     }
 }
 
-/// `atom.add.f32`: subnormal operands and results are flushed, as the ISA says of global memory.
+/// `atom.add.f32`: subnormal operands and results are flushed in global memory and, if `keeps`, not in shared memory, as the ISA says.
 ///
 /// # Safety
 ///
 /// `place` is an aligned place that the access check has passed.
-pub(crate) unsafe extern "C" fn atomic_add_f32(place: *mut u32, value: u32) -> u32 {
+pub(crate) unsafe extern "C" fn atomic_add_f32(place: *mut u32, value: u32, keeps: u32) -> u32 {
     let flush = |bits: u32| {
-        if bits & 0x7f80_0000 == 0 {
+        if keeps == 0 && bits & 0x7f80_0000 == 0 {
             bits & 0x8000_0000
         } else {
             bits

@@ -8,7 +8,7 @@ use cranelift_codegen::ir::types::{I16, I32, I64};
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder as _, Type, Value};
 use cuprum_ptx::{AtomOp, Op, Opcode, ScalarType};
 
-use super::lower::{CHECKED, Lower, Lowered};
+use super::lower::{CHECKED, Lower, Lowered, field};
 use super::memory::{Request, access_space};
 use super::registers::integer_type;
 use super::unit::Helper;
@@ -52,7 +52,7 @@ impl Lower<'_, '_, '_> {
         let old = if space == AccessSpace::Shared {
             self.private_atomic(operation, ty, machine, place, &operands)?
         } else {
-            self.host_atomic(operation, ty, machine, place, &operands)?
+            self.host_atomic(operation, ty, machine, place, &operands, space)?
         };
         match result {
             Some(result) => self.set(result, old),
@@ -128,6 +128,7 @@ impl Lower<'_, '_, '_> {
         machine: Type,
         place: Value,
         operands: &[Value],
+        space: AccessSpace,
     ) -> Lowered<Value> {
         let a = operands[0];
         let helper = match (operation, ty) {
@@ -147,8 +148,13 @@ impl Lower<'_, '_, '_> {
             } else {
                 a
             };
+            let mut arguments = vec![place, argument];
+            if helper == Helper::AddF32 {
+                let keeps = self.is_shared(place, space);
+                arguments.push(keeps);
+            }
             let old = self
-                .call_helper(helper, &[place, argument])
+                .call_helper(helper, &arguments)
                 .expect("atomic helpers have results");
             return Ok(self.coerce(old, machine));
         }
@@ -174,5 +180,17 @@ impl Lower<'_, '_, '_> {
         };
         debug_assert!(matches!(machine, I16 | I32 | I64));
         Ok(self.b.ins().atomic_rmw(machine, CHECKED, rmw, place, a))
+    }
+
+    /// Whether a place that was reached by an address of `space` lies in the block's shared memory, 32 bits.
+    fn is_shared(&mut self, place: Value, space: AccessSpace) -> Value {
+        if space != AccessSpace::Generic {
+            return self.iconst(I32, 0);
+        }
+        let shared = self.context(I64, field!(shared));
+        let bytes = self.context(I64, field!(shared_limits));
+        let offset = self.b.ins().isub(place, shared);
+        let inside = self.less(offset, bytes);
+        self.coerce(inside, I32)
     }
 }

@@ -212,7 +212,11 @@ impl Lower<'_, '_, '_> {
                     .b
                     .ins()
                     .icmp(IntCC::UnsignedGreaterThanOrEqual, magnitude, normal);
-                self.b.ins().band(finite, large)
+                // The ISA counts zeros as normal.
+                let zero = self.iconst(ty, 0);
+                let zero = self.b.ins().icmp(IntCC::Equal, magnitude, zero);
+                let either = self.b.ins().bor(large, zero);
+                self.b.ins().band(finite, either)
             }
             _ => {
                 let small = self.less(magnitude, normal);

@@ -77,9 +77,20 @@ impl Lower<'_, '_, '_> {
         {
             self.truth(value != 0)
         } else {
-            self.value(&o[1], ty)?
+            self.typed(op, &o[1], ty)?
         };
         self.set(&o[0], value)
+    }
+
+    /// An operand as a value of type `ty`, a constant as the instruction's own type reads it: `mov.b32` of an integer into a register that holds
+    /// floats moves bits.
+    fn typed(&mut self, op: &Op, operand: &Operand, ty: Type) -> Lowered<Value> {
+        let own = match operand {
+            Operand::Int(_) | Operand::F32(_) | Operand::F64(_) => machine_type(op.ty()),
+            _ => ty,
+        };
+        let value = self.value(operand, own)?;
+        Ok(self.coerce(value, ty))
     }
 
     pub(super) fn selp(&mut self, op: &Op, o: &[Operand]) -> Lowered {
@@ -89,8 +100,8 @@ impl Lower<'_, '_, '_> {
             }
             _ => machine_type(op.ty()),
         };
-        let a = self.value(&o[1], ty)?;
-        let b = self.value(&o[2], ty)?;
+        let a = self.typed(op, &o[1], ty)?;
+        let b = self.typed(op, &o[2], ty)?;
         let condition = self.predicate(&o[3])?;
         let value = self.b.ins().select(condition, a, b);
         self.set(&o[0], value)

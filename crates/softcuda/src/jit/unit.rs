@@ -78,7 +78,7 @@ impl Helper {
             Self::Pause => (helpers::pause as *const () as usize, &[], &[]),
             Self::AddF32 => (
                 helpers::atomic_add_f32 as *const () as usize,
-                &[I64, I32],
+                &[I64, I32, I32],
                 &[I32],
             ),
             Self::AddF64 => (

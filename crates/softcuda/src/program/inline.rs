@@ -294,8 +294,8 @@ pub(crate) fn transfers(
 
 /// Renumbers an instruction of an inlined function.
 fn relocate(inst: &mut Inst, reg_base: u32, frame_base: u32, prototype_base: u32) {
-    inst.visit_mut(|reg, _| *reg += reg_base);
-    if frame_base == 0 && reg_base == 0 {
+    inst.rename(|reg| *reg += reg_base);
+    if frame_base == 0 && prototype_base == 0 {
         return;
     }
     match &mut inst.kind {

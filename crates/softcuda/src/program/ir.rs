@@ -367,8 +367,20 @@ fn visit_operand(operand: &mut Operand, access: Access, f: &mut impl FnMut(&mut 
 }
 
 impl Inst {
-    /// Calls `f` with every register of the instruction; uses come before definitions.
-    pub(crate) fn visit_mut(&mut self, mut f: impl FnMut(&mut Reg, Access)) {
+    /// Calls `f` once with every place of the instruction that names a register, to change it.
+    pub(crate) fn rename(&mut self, mut f: impl FnMut(&mut Reg)) {
+        match &mut self.kind {
+            Kind::Op(_, operands) => {
+                for operand in operands {
+                    visit_operand(operand, Access::Use, &mut |reg: &mut Reg, _| f(reg));
+                }
+            }
+            _ => self.visit_mut(|reg, _| f(reg)),
+        }
+    }
+
+    /// Calls `f` with every register of the instruction; uses come before definitions, and a place that is both is visited twice.
+    fn visit_mut(&mut self, mut f: impl FnMut(&mut Reg, Access)) {
         match &mut self.kind {
             Kind::Op(op, operands) => {
                 let count = operands.len();
@@ -409,7 +421,7 @@ impl Inst {
         }
     }
 
-    /// As [`visit_mut`](Self::visit_mut), without changing anything.
+    /// Calls `f` with every register of the instruction, uses before definitions.
     pub(crate) fn visit(&self, mut f: impl FnMut(Reg, Access)) {
         // Operand lists are short, so that a copy costs less than a second walker.
         self.clone().visit_mut(|reg, access| f(*reg, access));

@@ -329,3 +329,14 @@ fn video_instructions() {
         ]
     );
 }
+
+#[test]
+fn zeros_are_normal_numbers() {
+    let body = "mov.b32 %f1, 0x80000000; mov.b32 %f2, 0x807fffff; mov.b32 %f3, 0x7f800000; mov.b64 %g1, 0x8000000000000000; mov.b64 %g2, 1;
+        testp.normal.f32 %p1, %f1; testp.normal.f32 %p2, %f2; testp.normal.f32 %p3, %f3; testp.normal.f64 %p4, %g1; testp.normal.f64 %p5, %g2;
+        testp.subnormal.f32 %p6, %f1; testp.subnormal.f32 %p7, %f2; testp.subnormal.f32 %p8, %f3; testp.subnormal.f64 %p9, %g1; testp.subnormal.f64 %p10, %g2;
+        selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 1, 0, %p2; selp.u32 %r3, 1, 0, %p3; selp.u32 %r4, 1, 0, %p4; selp.u32 %r5, 1, 0, %p5;
+        selp.u32 %r6, 1, 0, %p6; selp.u32 %r7, 1, 0, %p7; selp.u32 %r8, 1, 0, %p8; selp.u32 %r9, 1, 0, %p9; selp.u32 %r10, 1, 0, %p10;
+        st.global.v2.u32 [%out], {%r1, %r2}; st.global.v2.u32 [%out+8], {%r3, %r4}; st.global.v2.u32 [%out+16], {%r5, %r6}; st.global.v2.u32 [%out+24], {%r7, %r8}; st.global.v2.u32 [%out+32], {%r9, %r10};";
+    assert_eq!(one_thread(body, 10), [1, 0, 0, 1, 0, 0, 1, 0, 0, 1]);
+}

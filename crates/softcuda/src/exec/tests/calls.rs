@@ -232,3 +232,28 @@ fn faults_inside_functions_name_their_place() {
     assert_eq!(fault.code, CUresult::ILLEGAL_ADDRESS);
     assert!(fault.message.contains("PTX line 4"), "{}", fault.message);
 }
+
+#[test]
+fn carries_survive_inlining() {
+    // A barrier makes the function part of the kernel; its carry flag is read and written by one instruction.
+    let function = format!(
+        ".func (.param .b32 ret0) wide(.param .b32 a) {{ {REGS} ld.param.b32 %r1, [a]; bar.sync 0;
+         add.cc.u32 %r2, %r1, 0xffffffff; addc.cc.u32 %r3, %r1, 0xfffffffe; addc.u32 %r4, %r1, 0;
+         sub.cc.u32 %r5, %r1, 5; subc.cc.u32 %r6, %r1, 5; subc.u32 %r7, %r1, 0;
+         mad.lo.cc.u32 %r8, %r1, 0x80000000, 0x80000000; madc.hi.cc.u32 %r9, %r1, %r1, 0xffffffff; addc.u32 %r10, %r1, 0;
+         xor.b32 %r4, %r4, %r7; xor.b32 %r4, %r4, %r10; st.param.b32 [ret0], %r4; ret; }}\n"
+    );
+    let main = call("wide", "%r1", "%r5") + "st.global.u32 [%d1], %r5;";
+    let (result, _) = run(&(function + &kernel(&main)), 1, 40, 40);
+    for (index, &value) in result.iter().enumerate() {
+        let n = index as u64;
+        let sum = (n + 0xffff_ffff) >> 32;
+        let high = (n + 0xffff_fffe + sum) >> 32;
+        let borrow = u64::from(n < 5);
+        let second = u64::from(n < 5 + borrow);
+        let odd = u64::from(n % 2 == 1);
+        let product = (n * n >> 32) + 0xffff_ffff + odd;
+        let want = (n + high) ^ n.wrapping_sub(second) ^ (n + (product >> 32));
+        assert_eq!(value, want as u32, "{n}");
+    }
+}

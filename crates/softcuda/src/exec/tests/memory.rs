@@ -201,3 +201,27 @@ fn special_registers() {
     let result = one_thread(body, 10);
     assert_eq!(result, [0, 0, 1, 0, u32::MAX, 2, 1, 0, 0, 32]);
 }
+
+#[test]
+fn sums_of_small_floats_are_flushed_in_global_memory_only() {
+    // The least normal number minus the least subnormal one, at places reached by name, by space and by generic address.
+    let body = "st.shared.u32 [s], 0x00800000; st.shared.u32 [s+4], 0x00800000; st.global.u32 [%out], 0x00800000; st.global.u32 [%out+4], 0x00800000;
+        mov.u64 %d1, s; cvta.shared.u64 %d2, %d1; mov.b32 %f1, 0x80000001; mov.b32 %f3, 0x80400000;
+        atom.shared.add.f32 %f2, [s], %f1; atom.add.f32 %f2, [%d2+4], %f1; atom.global.add.f32 %f2, [%out], %f1; atom.add.f32 %f2, [%out+4], %f3;
+        ld.shared.u32 %r1, [s]; ld.shared.u32 %r2, [s+4]; st.global.v2.u32 [%out+8], {%r1, %r2};
+        red.shared.add.f32 [s], %f3; red.add.f32 [%d2+4], %f3; ld.shared.u32 %r1, [s]; ld.shared.u32 %r2, [s+4]; st.global.v2.u32 [%out+16], {%r1, %r2};";
+    let machine = Machine::new();
+    let out = machine.alloc(24);
+    machine.succeed(
+        &with_out(".shared .align 4 .b8 s[64];", body),
+        "k",
+        &Config::new(1, 1),
+        &[Arg::U64(out)],
+    );
+    assert_eq!(
+        machine.download::<u32>(out, 6),
+        [
+            0x80_0000, 0x80_0000, 0x7f_ffff, 0x7f_ffff, 0x3f_ffff, 0x3f_ffff
+        ]
+    );
+}
