@@ -19,6 +19,29 @@ pub enum Bound {
     Relative(f64),
 }
 
+impl Bound {
+    /// Twice as much.
+    pub(crate) fn doubled(self) -> Self {
+        match self {
+            Self::Equal | Self::AnyOrder => self,
+            Self::Ulp(most) => Self::Ulp(2.0 * most),
+            Self::Absolute(most) => Self::Absolute(2.0 * most),
+            Self::Relative(most) => Self::Relative(2.0 * most),
+        }
+    }
+
+    /// A distance in the bound's unit, in words.
+    pub(crate) fn apart(self, distance: f64) -> String {
+        match self {
+            Self::Equal => "equal".to_owned(),
+            Self::AnyOrder => "equal in another order".to_owned(),
+            Self::Ulp(_) => format!("{distance} ulp apart"),
+            Self::Absolute(_) => format!("{distance:e} apart"),
+            Self::Relative(_) => format!("{distance:e} of the size apart"),
+        }
+    }
+}
+
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -43,6 +66,13 @@ pub(crate) enum Expected {
         bound: Bound,
         compare: Compare,
     },
+    /// Each element is one of these, bit for bit: where the compiler may contract a product and a sum, or not. All have
+    /// the same length.
+    OneOf {
+        wants: Vec<Vec<u8>>,
+        compare: Compare,
+        width: usize,
+    },
     /// Whatever the closure accepts: for results that are not determined. Devices are not compared.
     Judged { what: &'static str, judge: Judge },
 }
@@ -52,6 +82,7 @@ impl fmt::Debug for Expected {
         match self {
             Self::Unchanged => f.write_str("Unchanged"),
             Self::Values { want, bound, .. } => write!(f, "{} bytes, {bound}", want.len()),
+            Self::OneOf { wants, .. } => write!(f, "one of {}", wants.len()),
             Self::Judged { what, .. } => f.write_str(what),
         }
     }
@@ -175,6 +206,28 @@ impl Case {
         self.memory(&initial, expected)
     }
 
+    /// The next argument: memory whose every element must be that of one of `wants`, bit for bit.
+    ///
+    /// # Panics
+    /// If there are none, or if they have different lengths.
+    #[must_use]
+    pub fn output_one_of<T: Lane>(self, wants: &[Vec<T>]) -> Self {
+        let len = wants.first().expect("there is a reference").len();
+        assert!(wants.iter().all(|want| want.len() == len));
+        let initial = vec![UNWRITTEN; len * size_of::<T>()];
+        self.memory(
+            &initial,
+            Expected::OneOf {
+                wants: wants
+                    .iter()
+                    .map(|want| bytemuck::cast_slice(want).to_vec())
+                    .collect(),
+                compare: compare::<T>,
+                width: size_of::<T>(),
+            },
+        )
+    }
+
     /// The next argument: memory that holds `initial` before and `want` after the launch.
     #[must_use]
     pub fn update<T: Lane>(self, initial: &[T], want: &[T], bound: Bound) -> Self {
@@ -235,6 +288,34 @@ impl Case {
     pub fn prints(mut self, lines: impl IntoIterator<Item = String>) -> Self {
         self.printed = Some(lines.into_iter().collect());
         self
+    }
+
+    /// The source, without its ending.
+    #[must_use]
+    pub fn source(&self) -> &'static str {
+        self.source
+    }
+
+    /// The kernel and the variant: `k_add (empty)`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        if self.variant.is_empty() {
+            self.kernel.clone()
+        } else {
+            format!("{} ({})", self.kernel, self.variant)
+        }
+    }
+
+    /// The kernel's name in the PTX.
+    #[must_use]
+    pub fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
+    /// The lines that the kernel prints, if that is part of what is claimed.
+    #[must_use]
+    pub fn printed(&self) -> Option<&[String]> {
+        self.printed.as_deref()
     }
 
     fn memory<T: Lane>(mut self, values: &[T], expected: Expected) -> Self {

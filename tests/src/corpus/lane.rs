@@ -41,7 +41,7 @@ fn ulp(x: f64, digits: i32, least: i32) -> f64 {
         let field = ((x.to_bits() >> 52) & 0x7ff) as i32;
         if field == 0 { -1022 } else { field - 1023 }
     };
-    2f64.powi(exponent.max(least) - (digits - 1))
+    libm::scalbn(1.0, exponent.max(least) - (digits - 1))
 }
 
 macro_rules! floats {

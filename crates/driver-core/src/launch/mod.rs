@@ -52,7 +52,29 @@ impl Function {
         let mut table = ArgTable::new();
         args.fill(&mut table);
         // SAFETY: the caller's promise is this one.
-        unsafe { self.launch_table(stream, config, &mut table) }
+        unsafe { self.launch_table(stream, config, &mut table, false) }
+    }
+
+    /// Queues the kernel so that all of its blocks are resident at once and may wait for each other, as grid-wide barriers do.
+    ///
+    /// Checked as [`Function::launch`] is.
+    ///
+    /// # Errors
+    /// As for [`Function::launch`]; `CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE` if the device cannot hold so many blocks
+    /// at once: [`Function::max_blocks_per_multiprocessor`] times its multiprocessors is the most.
+    ///
+    /// # Safety
+    /// As for [`Function::launch`].
+    pub unsafe fn launch_cooperative(
+        &self,
+        stream: &Stream,
+        config: LaunchConfig,
+        args: impl KernelArgs,
+    ) -> Result<()> {
+        let mut table = ArgTable::new();
+        args.fill(&mut table);
+        // SAFETY: the caller's promise is this one.
+        unsafe { self.launch_table(stream, config, &mut table, true) }
     }
 
     /// # Safety
@@ -62,6 +84,7 @@ impl Function {
         stream: &Stream,
         config: LaunchConfig,
         table: &mut ArgTable<'_>,
+        cooperative: bool,
     ) -> Result<()> {
         let context = stream.context();
         if self.context() != context {
@@ -86,22 +109,42 @@ impl Function {
         // each parameter, to a live value of the parameter's size (checked above where the driver tells sizes);
         // the rest is the caller's promise. The driver copies the values before it returns.
         unsafe {
-            call!(
-                context.driver(),
-                cuLaunchKernel(
-                    self.raw(),
-                    grid.0,
-                    grid.1,
-                    grid.2,
-                    block.0,
-                    block.1,
-                    block.2,
-                    config.shared_bytes,
-                    stream.raw(),
-                    table.pointers(),
-                    std::ptr::null_mut()
+            let (kernel, shared_bytes, stream) = (self.raw(), config.shared_bytes, stream.raw());
+            let pointers = table.pointers();
+            if cooperative {
+                call!(
+                    context.driver(),
+                    cuLaunchCooperativeKernel(
+                        kernel,
+                        grid.0,
+                        grid.1,
+                        grid.2,
+                        block.0,
+                        block.1,
+                        block.2,
+                        shared_bytes,
+                        stream,
+                        pointers
+                    )
                 )
-            )
+            } else {
+                call!(
+                    context.driver(),
+                    cuLaunchKernel(
+                        kernel,
+                        grid.0,
+                        grid.1,
+                        grid.2,
+                        block.0,
+                        block.1,
+                        block.2,
+                        shared_bytes,
+                        stream,
+                        pointers,
+                        std::ptr::null_mut()
+                    )
+                )
+            }
         }
         .map_err(|failure| self.launch_failed(stream, &config, failure))?;
         let position = stream.inner().count();

@@ -1,0 +1,177 @@
+//! Runs the corpus on two devices with the same PTX and inputs, and writes a table: source, kernel, and how the results
+//! agree.
+//!
+//! `corpus-compare compile FOLDER` compiles every source with NVRTC 13.0 into `FOLDER/NAME.ptx`;
+//! `corpus-compare run FOLDER TABLE.md [DEVICE DEVICE]` runs them on `cuda:0` and `soft:0` (or the two named) and
+//! writes the table. It ends with 1 if a row of scope `core` is red, with 2 if it cannot run.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use cuprum::codegen::nvrtc::{Nvrtc, Wheel};
+use cuprum::codegen::{Source as Program, Target, compile};
+use cuprum::driver::Module;
+use cuprum::prelude::{Device, Stream};
+use cuprum_tests::corpus::{self, Case, Source};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["compile", folder] => compile_all(Path::new(folder)).map(|()| true),
+        ["run", folder, table] => {
+            compare(Path::new(folder), Path::new(table), ["cuda:0", "soft:0"])
+        }
+        ["run", folder, table, a, b] => compare(Path::new(folder), Path::new(table), [a, b]),
+        _ => {
+            Err("usage: corpus-compare compile FOLDER | run FOLDER TABLE.md [DEVICE DEVICE]".into())
+        }
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// The architecture that a source is compiled for: as low as it allows, so that both devices take it.
+fn architecture(source: &Source) -> u32 {
+    source.least.max(80)
+}
+
+/// Whether a source is compared: textures and surfaces have no cases.
+fn cases_of<'a>(cases: &'a [Case], source: &Source) -> Vec<&'a Case> {
+    cases
+        .iter()
+        .filter(|case| case.source() == source.name)
+        .collect()
+}
+
+fn compile_all(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let nvrtc = Nvrtc::of_wheel(Wheel::Cuda13_0)?;
+    let cases = corpus::all();
+    for source in corpus::sources() {
+        if cases_of(&cases, &source).is_empty() {
+            continue;
+        }
+        // Contraction is the compiler's choice, so that both devices compute the same.
+        let mut program = Program::from_file(&source.path)?
+            .compiler(nvrtc)
+            .option("-fmad=false");
+        // A later option wins: sources that ask for contraction, or fast mathematics, get it.
+        for option in &source.options {
+            program = program.option(option);
+        }
+        for dir in std::env::var_os("CUPRUM_CORPUS_INCLUDE_13")
+            .iter()
+            .flat_map(std::env::split_paths)
+        {
+            program = program.include_dir(dir);
+        }
+        let image = compile(&program, Target::Ptx(architecture(&source)))
+            .map_err(|error| format!("{}: {error}", source.name))?;
+        std::fs::write(folder.join(format!("{}.ptx", source.name)), image.ptx())?;
+        std::fs::copy(&source.path, folder.join(format!("{}.cu", source.name)))?;
+    }
+    Ok(())
+}
+
+fn compare(folder: &Path, table: &Path, labels: [&str; 2]) -> Result<bool> {
+    // The software device takes what the GPU takes.
+    let mut config = cuprum_softcuda::Config::from_env()?;
+    for device in &mut config.devices {
+        device.compute_capability = (9, 0);
+    }
+    cuprum_softcuda::configure(config)?;
+    let devices = [Device::by_name(labels[0])?, Device::by_name(labels[1])?];
+    let streams = [
+        devices[0].context()?.new_stream()?,
+        devices[1].context()?.new_stream()?,
+    ];
+    let cases = corpus::all();
+    let mut text = format!(
+        "| source | kernel | {} | {} | between |\n|---|---|---|---|---|\n",
+        labels[0], labels[1]
+    );
+    let (mut rows, mut red, mut equal) = (0, 0, 0);
+    let start = Instant::now();
+    for source in corpus::sources_in(folder) {
+        let of_source = cases_of(&cases, &source);
+        let ptx = std::fs::read_to_string(folder.join(format!("{}.ptx", source.name)))?;
+        let modules = [
+            Module::from_ptx(streams[0].context(), &ptx),
+            Module::from_ptx(streams[1].context(), &ptx),
+        ];
+        for case in of_source {
+            let (words, good) = row(case, &modules, &streams);
+            rows += 1;
+            equal += usize::from(words[2] == "equal");
+            if !good && source.scope == "core" {
+                red += 1;
+                println!("red: {} {}: {words:?}", source.name, case.name());
+            }
+            writeln!(
+                text,
+                "| {} | {} | {} | {} | {} |",
+                source.name,
+                case.name(),
+                words[0],
+                words[1],
+                words[2]
+            )?;
+        }
+    }
+    let summary = format!(
+        "{rows} cases on {} and {}: {equal} equal, {} within their bounds, {red} red; {:.1} s",
+        devices[0].name(),
+        devices[1].name(),
+        rows - equal - red,
+        start.elapsed().as_secs_f64()
+    );
+    println!("{summary}");
+    std::fs::write(table, format!("{summary}\n\n{text}"))?;
+    Ok(red == 0 && rows > 0)
+}
+
+/// What each device says, and how they agree; whether all of it is right.
+fn row(
+    case: &Case,
+    modules: &[cuprum::driver::Result<Module>; 2],
+    streams: &[Stream; 2],
+) -> ([String; 3], bool) {
+    let outcomes = [0, 1].map(|side| {
+        let module = modules[side].as_ref().map_err(ToString::to_string)?;
+        let outcome = case.run(module, &streams[side])?;
+        let error = case.judge(&outcome)?;
+        Ok::<_, String>((outcome, error))
+    });
+    let word = |outcome: &std::result::Result<(corpus::Outcome, f64), String>| match outcome {
+        Ok((_, 0.0)) => "exact".to_owned(),
+        Ok((_, error)) => format!("{error:.3e}"),
+        Err(text) => format!(
+            "**{}**",
+            text.lines().next().unwrap_or("failed").replace('|', "/")
+        ),
+    };
+    let between = match (&outcomes[0], &outcomes[1]) {
+        (Ok((a, _)), Ok((b, _))) => case.between(a, b),
+        _ => Err("not compared".to_owned()),
+    };
+    let good = between.is_ok();
+    (
+        [
+            word(&outcomes[0]),
+            word(&outcomes[1]),
+            between.unwrap_or_else(|text| format!("**{text}**")),
+        ],
+        good,
+    )
+}
