@@ -1,6 +1,6 @@
 //! Launches: what is checked before one, and what a kernel is given.
 
-use cuprum::driver::{DeviceAttribute, DeviceCopy, ErrorKind};
+use cuprum::driver::{DeviceAttribute, DeviceCopy, ErrorKind, Limit};
 use cuprum::prelude::{DeviceBuffer, LaunchConfig};
 
 use crate::check::{Check, Failure, Report, Subject, check, ensure, ensure_eq};
@@ -14,6 +14,7 @@ pub(crate) fn checks() -> Vec<Check> {
         check!(grids_and_blocks_of_three_dimensions),
         check!(dynamic_shared_memory_up_to_the_limit),
         check!(module_variables),
+        check!(limits_can_be_raised),
         check!(missing_names_list_what_is_there),
         check!(printf_writes_whole_lines, Alone).with_output(four_lines),
         check!(blocking_launches_end_before_they_return, Alone)
@@ -331,4 +332,36 @@ fn blocking_launches_end_before_they_return(subject: &Subject) -> Result<Report,
     });
     equal("result", &out.to_vec()?, &[want])?;
     Ok(Report::exact(4))
+}
+
+/// A limit is at least what was asked for, and a kernel that needs the stack then has it.
+fn limits_can_be_raised(subject: &Subject) -> Result<Report, Failure> {
+    let kernels = Kernels::new(
+        subject,
+        r#"__device__ __noinline__ unsigned down(unsigned n, volatile unsigned *seen) {
+               unsigned local[16];
+               for (int i = 0; i < 16; ++i) local[i] = n + i;
+               *seen = local[n & 15];
+               return n == 0 ? 0 : down(n - 1, seen) + local[(n * 7) & 15] - ((n * 7) & 15) - n + 1;
+           }
+           extern "C" __global__ void deep(unsigned *out, unsigned depth) { out[0] = down(depth, out + 1); }"#,
+    )?;
+    let context = subject.stream.context();
+    let before = context.limit(Limit::Stack)?;
+    ensure!(before > 0, "no thread has a stack");
+    // Four hundred frames of at least 64 bytes.
+    let asked = before.max(128 << 10);
+    context.set_limit(Limit::Stack, asked)?;
+    let raised = context.limit(Limit::Stack)?;
+    ensure!(raised >= asked, "the stack is {raised}, asked for {asked}");
+    let mut out = DeviceBuffer::<u32>::zeros(&subject.stream, 2)?;
+    let one = LaunchConfig::new((1, 1, 1), (1, 1, 1));
+    launch(
+        &kernels.function("deep")?,
+        &subject.stream,
+        one,
+        (&mut out, 400u32),
+    )?;
+    ensure_eq!(out.to_vec()?[0], 400, "the depth that was counted");
+    Ok(Report::exact(3))
 }

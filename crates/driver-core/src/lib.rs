@@ -20,6 +20,7 @@ mod error;
 mod event;
 mod image;
 mod launch;
+mod limit;
 mod memory;
 mod module;
 mod parking;
@@ -37,6 +38,7 @@ pub use driver::{Driver, DriverKind, DriverProblem};
 pub use error::{Error, ErrorKind, LaunchRecord, Result};
 pub use event::Event;
 pub use launch::{ArgTable, Args, KernelArg, KernelArgs, LaunchConfig};
+pub use limit::Limit;
 pub use memory::{
     Allocator, DeviceBuffer, DeviceCopy, DevicePtr, DeviceView, DeviceViewMut, DirectAllocator,
     PinnedBuffer, Scope, StreamOrderedAllocator,
