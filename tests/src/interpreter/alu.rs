@@ -231,12 +231,12 @@ fn integers(op: &Op, ty: ScalarType, v: &[u128], carry: &mut bool) -> Result<u12
             cut(sum, bits)
         }
         Opcode::Sub | Opcode::Subc => {
-            // The borrow of sub is the carry flag of the next subc.
+            // A difference is the sum with the complement and one more, so the flag is clear where it borrows.
             let difference = u(0).cast_signed()
                 - u(1).cast_signed()
-                - i128::from(op.opcode == Opcode::Subc && *carry);
+                - i128::from(op.opcode == Opcode::Subc && !*carry);
             if m.cc() {
-                *carry = difference < 0;
+                *carry = difference >= 0;
             }
             whole(difference)
         }

@@ -444,6 +444,9 @@ impl Thread {
                 };
                 self.assign(program, &code.args[0], to.into(), op.ty())?;
             }
+            Opcode::Isspacep if m.space() == Some(Space::Const) => {
+                return Err(Stop::Unsupported("isspacep.const".to_owned()));
+            }
             Opcode::Isspacep => {
                 let space = match self.value(&code.args[1], ScalarType::U64)? >> 56 {
                     0x71 => Space::Shared,
@@ -572,7 +575,12 @@ impl Thread {
             Arg::Address(base, _) => &**base,
             other => other,
         };
-        let address = self.value(arg, ScalarType::U64)? as u64;
+        let mut address = self.value(arg, ScalarType::U64)? as u64;
+        // Addresses of these spaces have 32 bits: a register may hold a negative number.
+        let windows = [Some(Space::Shared), Some(Space::Local), Some(Space::Param)];
+        if matches!(named, Arg::Register(_)) && windows.contains(&space) {
+            address &= 0xffff_ffff;
+        }
         Ok(match named {
             Arg::Place(Place::Param(_), _) => (address, Some(Space::Param)),
             Arg::Place(Place::Global(_), _) => (address, Some(Space::Global)),

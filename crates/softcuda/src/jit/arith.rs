@@ -107,12 +107,21 @@ impl Lower<'_, '_, '_> {
             return self.set(&o[0], result);
         }
         let carry_in = match op.opcode {
-            Opcode::Addc | Opcode::Subc => Some(self.predicate(&o[3])?),
+            Opcode::Addc => Some(self.predicate(&o[3])?),
+            // Hardware adds the complement and one more, so the flag is clear where a difference borrows. NVRTC's
+            // 128-bit division reads the flag of a `subc.cc` with an `addc`.
+            Opcode::Subc => {
+                let flag = self.predicate(&o[3])?;
+                Some(self.b.ins().bxor_imm_u(flag, 1))
+            }
             _ => None,
         };
-        let (result, carry) = self.with_carry(a, b, carry_in, subtract);
+        let (result, mut carry) = self.with_carry(a, b, carry_in, subtract);
         self.set_extended(&o[0], result, signed)?;
         if op.modifiers.cc() {
+            if subtract {
+                carry = self.b.ins().bxor_imm_u(carry, 1);
+            }
             self.set(&o[o.len() - 1], carry)?;
         }
         Ok(())

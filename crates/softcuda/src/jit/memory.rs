@@ -104,11 +104,23 @@ impl Lower<'_, '_, '_> {
                 if matches!(base, Base::FrameReg(_)) {
                     request.space = AccessSpace::Local;
                 }
-                let value = self.value(&Operand::Reg(reg), I64)?;
-                if offset == 0 {
-                    value
-                } else {
-                    self.b.ins().iadd_imm_s(value, offset)
+                let value = self.get(reg);
+                let narrow = self.b.func.dfg.value_type(value) == I32
+                    && matches!(
+                        request.space,
+                        AccessSpace::Shared | AccessSpace::Local | AccessSpace::Param
+                    );
+                match offset {
+                    0 => self.coerce(value, I64),
+                    // Addresses of these spaces have 32 bits: a register may hold a negative number.
+                    _ if narrow => {
+                        let sum = self.b.ins().iadd_imm_s(value, offset);
+                        self.coerce(sum, I64)
+                    }
+                    _ => {
+                        let value = self.coerce(value, I64);
+                        self.b.ins().iadd_imm_s(value, offset)
+                    }
                 }
             }
         };
@@ -456,21 +468,48 @@ impl Lower<'_, '_, '_> {
     }
 
     pub(super) fn isspacep(&mut self, op: &Op, o: &[Operand]) -> Lowered {
-        let window = match op.modifiers.space() {
-            Some(Space::Shared | Space::SharedCluster) => SHARED_WINDOW,
-            Some(Space::Local) => LOCAL_WINDOW,
-            Some(Space::Param) => PARAM_WINDOW,
-            Some(Space::Global) => 0,
-            // Constants lie in global memory.
-            _ => {
-                let no = self.truth(false);
-                return self.set(&o[0], no);
-            }
-        };
         let address = self.value(&o[1], I64)?;
+        let result = match op.modifiers.space() {
+            Some(Space::Shared | Space::SharedCluster) => self.in_window(address, SHARED_WINDOW),
+            Some(Space::Local) => self.in_window(address, LOCAL_WINDOW),
+            Some(Space::Param) => self.in_window(address, PARAM_WINDOW),
+            Some(Space::Global) => {
+                let outside = self.in_window(address, 0);
+                let constant = self.is_constant(address);
+                let other = self.b.ins().bxor_imm_u(constant, 1);
+                self.b.ins().band(outside, other)
+            }
+            Some(Space::Const) => self.is_constant(address),
+            _ => self.truth(false),
+        };
+        self.set(&o[0], result)
+    }
+
+    fn in_window(&mut self, address: Value, window: u64) -> Value {
         let tag = self.b.ins().ushr_imm_u(address, i64::from(WINDOW_SHIFT));
         let expected = self.iconst(I64, window >> WINDOW_SHIFT);
-        let same = self.b.ins().icmp(IntCC::Equal, tag, expected);
-        self.set(&o[0], same)
+        self.b.ins().icmp(IntCC::Equal, tag, expected)
+    }
+
+    /// Constants lie in global memory here, but are no part of the global space.
+    fn is_constant(&mut self, address: Value) -> Value {
+        let places: Vec<(u64, u64)> = self
+            .unit
+            .program
+            .variables()
+            .iter()
+            .zip(self.unit.addresses)
+            .filter(|(variable, _)| variable.space == Space::Const)
+            .map(|(variable, &start)| (start, variable.size))
+            .collect();
+        let mut result = self.truth(false);
+        for (start, size) in places {
+            let start = self.iconst(I64, start);
+            let size = self.iconst(I64, size);
+            let offset = self.b.ins().isub(address, start);
+            let inside = self.less(offset, size);
+            result = self.b.ins().bor(result, inside);
+        }
+        result
     }
 }

@@ -340,3 +340,27 @@ fn zeros_are_normal_numbers() {
         st.global.v2.u32 [%out], {%r1, %r2}; st.global.v2.u32 [%out+8], {%r3, %r4}; st.global.v2.u32 [%out+16], {%r5, %r6}; st.global.v2.u32 [%out+24], {%r7, %r8}; st.global.v2.u32 [%out+32], {%r9, %r10};";
     assert_eq!(one_thread(body, 10), [1, 0, 0, 1, 0, 0, 1, 0, 0, 1]);
 }
+
+#[test]
+fn the_carry_of_a_difference_says_that_it_did_not_borrow() {
+    // Hardware computes a - b as a + !b + 1, and NVRTC's 128-bit division relies on it.
+    let body = "sub.cc.u32 %r10, %r1, %r2; addc.u32 %r11, 0, 0; sub.cc.u32 %r10, %r2, %r1; addc.u32 %r12, 0, 0;
+        add.cc.u32 %r10, %r1, %r2; subc.u32 %r13, 5, 0; add.cc.u32 %r10, %r2, %r2; subc.u32 %r14, 5, 0;
+        st.global.v4.u32 [%out], {%r11, %r12, %r13, %r14};";
+    assert_eq!(with_input(&[1, u32::MAX], body, 4), [0, 1, 5, 5]);
+    assert_eq!(with_input(&[7, 7], body, 4), [1, 1, 4, 4]);
+}
+
+#[test]
+fn integer_constants_of_untyped_moves_are_bits() {
+    // Registers that are used as floats only, set as headers of CUDA do: by moves and selections of untyped bits.
+    let body = "{ .reg .b32 c, n, s; mov.b32 c, 0x3fb8aa3b; mov.b32 n, 0x80000000; fma.rn.f32 %f1, %f1, c, n;
+        setp.eq.u32 %p1, %r1, 0; selp.b32 s, 0x40000000, 0x3f000000, %p1; mul.f32 %f2, s, s; }
+        { .reg .b64 d; mov.b64 d, 0x4000000000000000; mul.f64 %g1, d, d; }
+        st.global.f32 [%out], %f1; st.global.f32 [%out+4], %f2; st.global.f64 [%out+8], %g1;";
+    let body = format!("mov.b32 %f1, %r2;\n{body}");
+    let result = with_input(&[1, 2.0f32.to_bits()], &body, 4);
+    assert_eq!(f32::from_bits(result[0]), 2.0 * f32::from_bits(0x3fb8_aa3b));
+    assert_eq!(f32::from_bits(result[1]), 0.25);
+    assert_eq!(result[2..], [0, 0x4010_0000]);
+}

@@ -41,6 +41,42 @@ fn generic_addresses_know_their_window() {
 }
 
 #[test]
+fn narrow_addresses_wrap() {
+    // As NVRTC 13.5 writes s[31 - t] from compute_100 on.
+    let body = "mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.b32 %r3, s; add.s32 %r4, %r3, %r2; st.shared.u32 [%r4], %r1;
+        bar.sync 0; sub.s32 %r5, %r3, %r2; ld.shared.u32 %r6, [%r5+124]; cvt.u64.u32 %d1, %r2; add.s64 %d1, %out, %d1; st.global.u32 [%d1], %r6;";
+    let machine = Machine::new();
+    let out = machine.alloc(128);
+    machine.succeed(
+        &with_out(".shared .align 4 .b8 s[128];", body),
+        "k",
+        &Config::new(1, 32),
+        &[Arg::U64(out)],
+    );
+    let reversed: Vec<u32> = (0..32).rev().collect();
+    assert_eq!(machine.download::<u32>(out, 32), reversed);
+}
+
+#[test]
+fn constants_are_no_part_of_the_global_space() {
+    let body = "mov.u64 %d1, c; cvta.const.u64 %d2, %d1; mov.u64 %d3, g; cvta.global.u64 %d4, %d3;
+        isspacep.const %p1, %d2; isspacep.global %p2, %d2; isspacep.const %p3, %d4; isspacep.global %p4, %d4;
+        selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 1, 0, %p2; selp.u32 %r3, 1, 0, %p3; selp.u32 %r4, 1, 0, %p4;
+        st.global.v4.u32 [%out], {%r1, %r2, %r3, %r4};
+        add.s64 %d2, %d2, 16; isspacep.const %p1, %d2; selp.u32 %r1, 1, 0, %p1; st.global.u32 [%out+16], %r1;";
+    let machine = Machine::new();
+    let out = machine.alloc(20);
+    let variables = ".const .align 4 .b8 c[16]; .global .align 4 .b8 g[16];";
+    machine.succeed(
+        &with_out("", body).replace(".visible .entry", &format!("{variables}\n.visible .entry")),
+        "k",
+        &Config::new(1, 1),
+        &[Arg::U64(out)],
+    );
+    assert_eq!(machine.download::<u32>(out, 5), [1, 0, 0, 1, 0]);
+}
+
+#[test]
 fn bytes_halves_and_vectors() {
     let body = "ld.global.u8 %r1, [%out]; ld.global.s8 %r2, [%out+1]; ld.global.s16 %h1, [%out+2]; cvt.s32.s16 %r3, %h1; ld.global.v4.u8 {%h2, %h3, %h4, %h5}, [%out];
         cvt.u32.u16 %r4, %h5; ld.global.v2.u64 {%d1, %d2}, [%out+16]; add.s64 %d3, %d1, %d2; ld.global.nc.v4.f32 {%f1, %f2, %f3, %f4}, [%out+32]; add.f32 %f5, %f1, %f4;
