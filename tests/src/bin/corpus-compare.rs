@@ -6,6 +6,7 @@
 //! writes the table. It ends with 1 if a row of scope `core` is red, with 2 if it cannot run.
 
 use std::fmt::Write as _;
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -111,7 +112,7 @@ fn compare(folder: &Path, table: &Path, labels: [&str; 2]) -> Result<bool> {
             Module::from_ptx(streams[1].context(), &ptx),
         ];
         for case in of_source {
-            let (words, good) = row(case, &modules, &streams);
+            let (words, good) = row(case, &modules, &ptx, &streams);
             rows += 1;
             equal += usize::from(words[2] == "equal");
             if !good && source.scope == "core" {
@@ -141,15 +142,35 @@ fn compare(folder: &Path, table: &Path, labels: [&str; 2]) -> Result<bool> {
     Ok(red == 0 && rows > 0)
 }
 
+/// Does something, and answers with what came to the standard output meanwhile: a driver prints there on its own.
+fn captured<R>(what: impl FnOnce() -> R) -> std::io::Result<(R, String)> {
+    std::io::stdout().flush()?;
+    let mut file = tempfile::tempfile()?;
+    let before = rustix::io::dup(rustix::stdio::stdout())?;
+    rustix::stdio::dup2_stdout(&file)?;
+    let result = what();
+    let flushed = std::io::stdout().flush();
+    rustix::stdio::dup2_stdout(&before)?;
+    flushed?;
+    let mut text = String::new();
+    file.rewind()?;
+    file.read_to_string(&mut text)?;
+    Ok((result, text))
+}
+
 /// What each device says, and how they agree; whether all of it is right.
 fn row(
     case: &Case,
     modules: &[cuprum::driver::Result<Module>; 2],
+    ptx: &str,
     streams: &[Stream; 2],
 ) -> ([String; 3], bool) {
     let outcomes = [0, 1].map(|side| {
         let module = modules[side].as_ref().map_err(ToString::to_string)?;
-        let outcome = case.run(module, &streams[side])?;
+        let (outcome, printed) = captured(|| case.run(module, ptx, &streams[side]))
+            .map_err(|error| format!("what it prints: {error}"))?;
+        let outcome = outcome?;
+        case.judge_printed(&printed)?;
         let error = case.judge(&outcome)?;
         Ok::<_, String>((outcome, error))
     });

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::lane::{Compare, Lane, compare};
+use super::setup::Address;
 
 /// How far a result may be from the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,6 +102,8 @@ pub(crate) struct Memory {
 pub(crate) enum Argument {
     /// The address of the buffer of this index, plus an offset in bytes.
     Buffer(usize, u64),
+    /// What this variable of the module holds at this offset: an address.
+    Variable(String, usize),
     Bytes(Vec<u8>),
 }
 
@@ -115,9 +118,12 @@ pub struct Case {
     pub(crate) block: (u32, u32, u32),
     pub(crate) shared_bytes: u32,
     pub(crate) cooperative: bool,
+    pub(crate) stack_bytes: usize,
+    pub(crate) alone: bool,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) buffers: Vec<Memory>,
     pub(crate) globals: Vec<Memory>,
+    pub(crate) addresses: Vec<Address>,
     pub(crate) printed: Option<Vec<String>>,
 }
 
@@ -136,9 +142,12 @@ impl Case {
             block: (32, 1, 1),
             shared_bytes: 0,
             cooperative: false,
+            stack_bytes: 0,
+            alone: false,
             arguments: Vec::new(),
             buffers: Vec::new(),
             globals: Vec::new(),
+            addresses: Vec::new(),
             printed: None,
         }
     }

@@ -1,10 +1,11 @@
 //! Running a case on a device, and judging what came out.
 
-use cuprum::driver::{Args, Function, Global, Module};
+use cuprum::driver::{Args, Function, Global, Limit, Module};
 use cuprum::prelude::{DeviceBuffer, LaunchConfig, Stream};
 
 use super::case::{Argument, Expected, Memory};
 use super::lane::Compare;
+use super::setup::Address;
 use super::{Bound, Case};
 
 /// What a launch left in the buffers and variables of a case.
@@ -15,17 +16,45 @@ pub struct Outcome {
 }
 
 impl Case {
-    /// Launches the kernel of `module` on `stream` and reads everything back.
+    /// Launches the kernel of `module`, which was loaded from `ptx`, on `stream` and reads everything back.
     ///
     /// # Errors
     /// What the driver answered, in words.
-    pub fn run(&self, module: &Module, stream: &Stream) -> Result<Outcome, String> {
-        self.launch(module, stream)
-            .map_err(|error| error.to_string())
+    pub fn run(&self, module: &Module, ptx: &str, stream: &Stream) -> Result<Outcome, String> {
+        let outcome = if self.alone {
+            Module::from_ptx(stream.context(), ptx).and_then(|module| self.launch(&module, stream))
+        } else {
+            self.launch(module, stream)
+        };
+        outcome.map_err(|error| error.to_string())
+    }
+
+    /// Compares what the kernel printed with what it should have, line by line in any order.
+    ///
+    /// # Errors
+    /// The first lines that differ.
+    pub fn judge_printed(&self, text: &str) -> Result<(), String> {
+        let mut found: Vec<&str> = text.lines().collect();
+        let mut want: Vec<&str> = self.printed.iter().flatten().map(String::as_str).collect();
+        found.sort_unstable();
+        want.sort_unstable();
+        match want.iter().zip(&found).find(|(want, found)| want != found) {
+            Some((want, found)) => Err(format!("printed {found:?}, want {want:?}")),
+            None if want.len() != found.len() => Err(format!(
+                "printed {} lines, want {}",
+                found.len(),
+                want.len()
+            )),
+            None => Ok(()),
+        }
     }
 
     fn launch(&self, module: &Module, stream: &Stream) -> cuprum::driver::Result<Outcome> {
         let kernel = module.function(&self.kernel)?;
+        let context = stream.context();
+        if self.stack_bytes > context.limit(Limit::Stack)? {
+            context.set_limit(Limit::Stack, self.stack_bytes)?;
+        }
         let globals = self
             .globals
             .iter()
@@ -35,17 +64,27 @@ impl Case {
                 Ok(global)
             })
             .collect::<cuprum::driver::Result<Vec<_>>>()?;
-        let buffers = self
+        let mut buffers = self
             .buffers
             .iter()
             .map(|memory| DeviceBuffer::from_slice(stream, &memory.initial))
             .collect::<cuprum::driver::Result<Vec<_>>>()?;
+        for &Address { into, offset, of } in &self.addresses {
+            let address = buffers[of].address().to_ne_bytes();
+            buffers[into]
+                .slice_mut(offset..offset + address.len())
+                .copy_from_slice(&address)?;
+        }
         let mut args = Args::new();
         for argument in &self.arguments {
             match argument {
                 // An address as a number: a buffer may be given twice. All is used on one stream.
                 Argument::Buffer(index, offset) => {
                     args.scalar(buffers[*index].address() + offset);
+                }
+                Argument::Variable(name, offset) => {
+                    let global: Global<u8> = module.global(name)?;
+                    args.bytes(&global.read(stream)?[*offset..offset + 8]);
                 }
                 Argument::Bytes(bytes) => {
                     args.bytes(bytes);
@@ -60,11 +99,19 @@ impl Case {
         // buffers live until everything is read back, on the stream that the kernel runs on.
         unsafe { start(&kernel, self.cooperative, stream, config, args)? };
         stream.synchronize()?;
+        let mut found: Vec<Vec<u8>> = buffers
+            .iter()
+            .map(DeviceBuffer::to_vec)
+            .collect::<cuprum::driver::Result<_>>()?;
+        // Addresses that are still there are what was there before them: they are not for comparing.
+        for &Address { into, offset, of } in &self.addresses {
+            let place = offset..offset + size_of::<u64>();
+            if found[into][place.clone()] == buffers[of].address().to_ne_bytes() {
+                found[into][place.clone()].copy_from_slice(&self.buffers[into].initial[place]);
+            }
+        }
         Ok(Outcome {
-            buffers: buffers
-                .iter()
-                .map(DeviceBuffer::to_vec)
-                .collect::<cuprum::driver::Result<_>>()?,
+            buffers: found,
             globals: globals
                 .iter()
                 .map(|global| global.read(stream))
