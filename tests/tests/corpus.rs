@@ -52,40 +52,7 @@ const SAMPLE: [&str; 20] = [
 ];
 
 /// Sources of scope `core` whose kernels have no cases yet.
-const PENDING: &[&str] = &[
-    "app_crypto",
-    "app_finance_signal",
-    "app_fractal_nbody",
-    "app_image",
-    "app_random_lcg",
-    "app_sort_search",
-    "app_stencil",
-    "app_transpose",
-    "async_copy",
-    "atomics_histogram",
-    "atomics_int",
-    "atomics_nvbuiltin",
-    "atomics_sm90",
-    "const_mem",
-    "dyn_shared",
-    "fences",
-    "grid_sync",
-    "rdc_extern",
-    "red_cg_ext",
-    "red_dot_minmax",
-    "red_last_block",
-    "red_shared",
-    "red_unrolled_volatile",
-    "red_warp_shfl",
-    "scan_blelloch",
-    "scan_decoupled",
-    "scan_warp",
-    "static_shared_demoted",
-    "vector_types",
-    "warp_redux",
-    "warp_shfl",
-    "warp_vote",
-];
+const PENDING: &[&str] = &["rdc_extern"];
 
 /// A source, a compiler, an architecture and a form.
 #[derive(Clone)]

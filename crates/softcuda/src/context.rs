@@ -11,7 +11,7 @@ use cuprum_driver_sys::{CUcontext, CUlimit, CUresult, CUstream};
 use crate::device::Device;
 use crate::driver::{Driver, driver};
 use crate::error::{Failure, Outcome, fail, lock};
-use crate::memory::{Kind, View};
+use crate::memory::{Kind, Request, View};
 use crate::printf::PrintfBuffer;
 use crate::registry::{handle, next_id};
 use crate::stream::{Order, Role, Stream};
@@ -44,6 +44,8 @@ pub(crate) struct Context {
     legacy: OnceLock<Arc<Stream>>,
     /// The default streams of threads, with something that lives as long as the thread.
     per_thread: Mutex<Vec<(Weak<()>, Arc<Stream>)>>,
+    /// Address of the workspaces of cooperative grids; 0 until the first.
+    grid_workspaces: Mutex<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +55,10 @@ struct Limits {
     heap: usize,
     l2_fetch: usize,
 }
+
+/// Workspaces of cooperative grids in a context, and bytes of each.
+const GRID_WORKSPACES: u64 = 4096;
+const GRID_WORKSPACE_BYTES: u64 = 16;
 
 /// Stack of a device thread at most: the local memory that hardware gives one.
 const MAX_STACK: usize = 512 << 10;
@@ -96,6 +102,7 @@ impl Context {
             destroyed: AtomicBool::new(false),
             legacy: OnceLock::new(),
             per_thread: Mutex::default(),
+            grid_workspaces: Mutex::default(),
         });
         driver.contexts.insert(id, Arc::clone(&context));
         Ok(context)
@@ -104,6 +111,23 @@ impl Context {
     /// The handle that the program holds.
     pub(crate) fn handle(&self) -> CUcontext {
         CUcontext(handle(self.id))
+    }
+
+    /// The address of the workspace of cooperative grid `grid_id`. There are [`GRID_WORKSPACES`] of them in a context, which
+    /// is more than can be queued.
+    pub(crate) fn grid_workspace(&self, grid_id: u64) -> Outcome<u64> {
+        let mut start = lock(&self.grid_workspaces);
+        if *start == 0 {
+            let block = driver()?.space.allocate(Request {
+                size: GRID_WORKSPACES * GRID_WORKSPACE_BYTES,
+                kind: Kind::Device,
+                device: self.device.ordinal,
+                context: self.id,
+                flags: 0,
+            })?;
+            *start = block.address;
+        }
+        Ok(*start + grid_id % GRID_WORKSPACES * GRID_WORKSPACE_BYTES)
     }
 
     /// The code of the fault that poisoned it, if one has.

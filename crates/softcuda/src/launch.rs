@@ -116,6 +116,10 @@ impl Shape {
     }
 }
 
+/// A grid's workspace as a cooperative grid finds it: its size in bytes, and the word of its barrier (the layout that CUDA's
+/// `cooperative_groups` expects at the address in `%envreg1` and `%envreg2`).
+pub(crate) const GRID_WORKSPACE: [u8; 8] = [8, 0, 0, 0, 0, 0, 0, 0];
+
 /// Queues a launch; `params` are the arguments, laid out as the kernel's parameters.
 pub(crate) fn launch(
     function: &Function,
@@ -147,6 +151,12 @@ pub(crate) fn launch(
         );
     }
     let printf: Arc<dyn PrintfSink> = Arc::<crate::printf::PrintfBuffer>::clone(&context.printf);
+    let grid_id = next_id();
+    let grid_workspace = if shape.cooperative {
+        context.grid_workspace(grid_id)?
+    } else {
+        0
+    };
     let launch = Launch {
         kernel: function.compiled()?,
         grid: shape.grid,
@@ -160,10 +170,17 @@ pub(crate) fn launch(
         printf,
         sm_count,
         resident_per_sm,
-        grid_id: next_id(),
+        grid_id,
+        grid_workspace,
     };
     let workers = device.workers()?;
-    let marker = stream.enqueue(Task::new(move || Ok(exec::run(&launch, &workers)?)))?;
+    let space = Arc::clone(&driver()?.space);
+    let marker = stream.enqueue(Task::new(move || {
+        if launch.grid_workspace != 0 {
+            space.write(launch.grid_workspace, &GRID_WORKSPACE);
+        }
+        Ok(exec::run(&launch, &workers)?)
+    }))?;
     if driver()?.config.launch_blocking {
         marker.wait();
         context.synchronized()?;

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+/// `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 

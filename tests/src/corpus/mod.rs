@@ -1,5 +1,7 @@
 //! The kernels of `tests/corpus/`, each with inputs and an independent computation of its results on the host.
 
+mod apps;
+mod atomics;
 mod case;
 mod curand;
 mod data;
@@ -17,11 +19,15 @@ mod lang_control;
 mod lang_memory;
 mod libcu;
 mod math;
+mod memory;
 mod minimal;
+mod reductions;
 mod run;
+mod scans;
 mod setup;
 mod simd_video;
 mod source;
+mod warps;
 
 pub use case::{Bound, Case};
 pub use lane::Lane;
@@ -32,6 +38,8 @@ pub use source::{FORMS, Source, sources, sources_in};
 #[must_use]
 pub fn all() -> Vec<Case> {
     let mut cases = Vec::new();
+    cases.extend(apps::cases());
+    cases.extend(atomics::cases());
     cases.extend(curand::cases());
     cases.extend(device_runtime::cases());
     cases.extend(elementwise::cases());
@@ -44,7 +52,11 @@ pub fn all() -> Vec<Case> {
     cases.extend(lang_memory::cases());
     cases.extend(libcu::cases());
     cases.extend(math::cases());
+    cases.extend(memory::cases());
     cases.extend(minimal::cases());
+    cases.extend(reductions::cases());
+    cases.extend(scans::cases());
     cases.extend(simd_video::cases());
+    cases.extend(warps::cases());
     cases
 }

@@ -64,7 +64,7 @@ impl Source {
         }
     }
 
-    /// Whether this compiler can make this form of it. NVRTC 13.5 fails on 128-bit division below compute_100 in debug
+    /// Whether this compiler can make this form of it. NVRTC 13.5 fails on 128-bit division below `compute_100` in debug
     /// form: a fault of that compiler.
     #[must_use]
     pub fn exists(&self, wheel: Wheel, architecture: u32, form: &str) -> bool {

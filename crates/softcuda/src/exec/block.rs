@@ -155,6 +155,7 @@ impl Block {
             stack_limit: 0,
             launch: core::ptr::from_ref(state),
             grid_id: launch.grid_id,
+            grid_workspace: launch.grid_workspace,
             ctaid: [0; 3],
             ntid: launch.block,
             nctaid: launch.grid,
@@ -499,6 +500,16 @@ impl Block {
             .fold(0, |mask, lane| mask | 1 << lane);
         let mut any = false;
         let mut seen = 0u32;
+        for lane in super::warp::lanes(live) {
+            let place = &mut self.states[(warp_start + lane) as usize];
+            if let State::Warp(id) = *place
+                && let Stop::Warp(op) = &kernel.resume[id as usize - 1].stop
+                && lanes.passes(op, lane)
+            {
+                *place = State::Ready(id);
+                any = true;
+            }
+        }
         // Operations with a member mask first: lanes that wait for nobody come together as late as possible.
         for with_mask in [true, false] {
             if any && !with_mask {

@@ -82,6 +82,8 @@ pub(crate) struct BlockContext {
     pub(crate) stack_limit: u64,
     pub(crate) launch: *const LaunchState,
     pub(crate) grid_id: u64,
+    /// Address of the workspace of a cooperative grid, else 0.
+    pub(crate) grid_workspace: u64,
     pub(crate) ctaid: [u32; 3],
     pub(crate) ntid: [u32; 3],
     pub(crate) nctaid: [u32; 3],

@@ -33,6 +33,8 @@ pub(crate) struct Launch {
     pub(crate) sm_count: u32,
     pub(crate) resident_per_sm: u32,
     pub(crate) grid_id: u64,
+    /// Address of the workspace of a cooperative grid, else 0.
+    pub(crate) grid_workspace: u64,
 }
 
 impl std::fmt::Debug for Launch {

@@ -150,6 +150,17 @@ impl Lanes {
         }
     }
 
+    /// Whether `lane` is at a `bar.warp.sync` whose mask does not name it. That is undefined in PTX; here, as on hardware, such a lane
+    /// waits for nobody, and nobody for it.
+    pub(crate) fn passes(&self, op: &WarpOp, lane: u32) -> bool {
+        let mask = match op.members {
+            Members::Mask(Operand32::Const(mask)) => mask,
+            Members::Mask(Operand32::Slot) => self.read32(lane, exchange::MASK),
+            Members::Active => return false,
+        };
+        op.kind == WarpKind::Sync && mask >> lane & 1 == 0
+    }
+
     /// Executes `op` for the lanes in `active`.
     pub(crate) fn execute(&self, op: WarpKind, active: u32) {
         match op {

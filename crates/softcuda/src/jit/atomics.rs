@@ -4,7 +4,7 @@
 //! uses the host's atomic instructions, which order memory more strongly than any PTX ordering asks.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I16, I32, I64};
+use cranelift_codegen::ir::types::{I16, I32, I64, I128};
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder as _, Type, Value};
 use cuprum_ptx::{AtomOp, Op, Opcode, ScalarType};
 
@@ -22,7 +22,11 @@ impl Lower<'_, '_, '_> {
             .modifiers
             .atom_op()
             .ok_or("an atomic instruction without operation")?;
-        if op.vector != 1 || ty.bits() > 64 || ty.bits() < 16 {
+        if op.vector != 1 {
+            return self.vector_atomic(op, operation, o);
+        }
+        let exchanges = matches!(operation, AtomOp::Exch | AtomOp::Cas);
+        if ty.bits() < 16 || (ty.bits() > 64 && !exchanges) {
             return Err("atomic operations of this width are not supported".to_owned());
         }
         let (result, address, rest) = if op.opcode == Opcode::Atom {
@@ -57,6 +61,45 @@ impl Lower<'_, '_, '_> {
         match result {
             Some(result) => self.set(result, old),
             None => Ok(()),
+        }
+    }
+
+    /// On the elements of a vector, one after the other: each is atomic, the vector is not (PTX ISA, `atom`).
+    fn vector_atomic(&mut self, op: &Op, operation: AtomOp, o: &[Operand]) -> Lowered {
+        let ty = op.ty();
+        let (result, address, value) = match (op.opcode, o) {
+            (Opcode::Atom, [result, address, value, ..]) => (Some(result), address, value),
+            (_, [address, value, ..]) => (None, address, value),
+            _ => return Err("an atomic instruction without operands".to_owned()),
+        };
+        let Operand::Vector(values) = value else {
+            return Err("a vector is expected".to_owned());
+        };
+        let space = access_space(op.modifiers.space())?;
+        let machine = integer_type(ty.bits());
+        let request = Request {
+            space,
+            size: ty.size() * u32::from(op.vector),
+            write: true,
+            atomic: true,
+        };
+        let (pointer, displacement) = self.access(address, request)?;
+        let mut old = Vec::with_capacity(values.len());
+        for (index, value) in values.iter().enumerate() {
+            let value = self.value(value, machine)?;
+            let offset = i64::from(displacement) + index as i64 * i64::from(ty.size());
+            let place = self.b.ins().iadd_imm_s(pointer, offset);
+            old.push(self.host_atomic(operation, ty, machine, place, &[value], space)?);
+        }
+        match result {
+            Some(Operand::Vector(results)) => {
+                for (result, old) in results.iter().zip(old) {
+                    self.set(result, old)?;
+                }
+                Ok(())
+            }
+            Some(Operand::Sink) | None => Ok(()),
+            Some(_) => Err("a vector is expected for the result".to_owned()),
         }
     }
 
@@ -178,7 +221,7 @@ impl Lower<'_, '_, '_> {
             }
             _ => return Err("this atomic operation is not supported".to_owned()),
         };
-        debug_assert!(matches!(machine, I16 | I32 | I64));
+        debug_assert!(matches!(machine, I16 | I32 | I64 | I128));
         Ok(self.b.ins().atomic_rmw(machine, CHECKED, rmw, place, a))
     }
 

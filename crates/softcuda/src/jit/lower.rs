@@ -366,6 +366,7 @@ impl Lower<'_, '_, '_> {
                 self.frame_copy(*to, *from, *size);
                 Ok(())
             }
+            Kind::Lockstep => Ok(()),
             Kind::Unsupported(message) => Err(message.to_string()),
         };
         result.map_err(|message| Unsupported {

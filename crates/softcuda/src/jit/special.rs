@@ -77,6 +77,11 @@ impl Lower<'_, '_, '_> {
             }
             Special::DynamicShared => self.context(I32, field!(dynamic_shared)),
             Special::TotalShared => self.context(I32, field!(total_shared)),
+            Special::GridWorkspaceHigh => {
+                let address = self.context(I64, field!(grid_workspace));
+                self.b.ins().ushr_imm_u(address, 32)
+            }
+            Special::GridWorkspaceLow => self.context(I64, field!(grid_workspace)),
             Special::Constant(value) => self.iconst(I32, u64::from(value)),
         }
     }

@@ -75,6 +75,9 @@ pub(super) fn stop(inst: &Inst) -> Result<Stop, Unsupported> {
         line: inst.line,
         message: message.to_owned(),
     };
+    if matches!(inst.kind, Kind::Lockstep) {
+        return Ok(warp(WarpKind::Sync, None));
+    }
     let Kind::Op(op, operands) = &inst.kind else {
         return Err(refuse("this is no synchronising instruction"));
     };

@@ -324,7 +324,7 @@ fn relocate(inst: &mut Inst, reg_base: u32, frame_base: u32, prototype_base: u32
             *to += frame_base;
             *from += frame_base;
         }
-        Kind::Unsupported(_) => {}
+        Kind::Lockstep | Kind::Unsupported(_) => {}
     }
 }
 

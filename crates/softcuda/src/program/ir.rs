@@ -40,7 +40,10 @@ pub(crate) enum Special {
     ClockHigh,
     DynamicShared,
     TotalShared,
-    /// `%envregN`, `%pmN`, `%reserved_smem_offset_*`, `%aggr_smem_size` and the cluster registers of a launch without clusters: this number.
+    /// `%envreg1` and `%envreg2`: the address of the grid's workspace, its upper and its lower half.
+    GridWorkspaceHigh,
+    GridWorkspaceLow,
+    /// Other `%envregN`, `%pmN`, `%reserved_smem_offset_*`, `%aggr_smem_size` and the cluster registers of a launch without clusters: this number.
     Constant(u32),
 }
 
@@ -163,6 +166,8 @@ pub(crate) enum Kind {
         from: u32,
         size: u32,
     },
+    /// A stop that lets the lanes of a warp catch up: see [`lockstep`](super::lockstep).
+    Lockstep,
     /// Cannot be compiled; the text says what and why.
     Unsupported(Box<str>),
 }
@@ -417,7 +422,7 @@ impl Inst {
             }
             Kind::FrameLoad { to, .. } => f(to, Access::Def),
             Kind::FrameStore { from, .. } => visit_operand(from, Access::Use, &mut f),
-            Kind::FrameCopy { .. } | Kind::Unsupported(_) => {}
+            Kind::FrameCopy { .. } | Kind::Lockstep | Kind::Unsupported(_) => {}
         }
     }
 

@@ -7,6 +7,7 @@ mod build;
 pub(crate) mod flow;
 mod inline;
 pub(crate) mod ir;
+mod lockstep;
 mod scope;
 mod variables;
 
@@ -292,7 +293,8 @@ impl Program {
     ) -> Result<Arc<CompiledKernel>, LoadError> {
         let function = self.kernel_functions[kernel];
         let info = self.kernels[kernel].clone();
-        let flat = inline::flatten(self, function)?;
+        let mut flat = inline::flatten(self, function)?;
+        lockstep::keep(&mut flat);
         crate::jit::compile(self, function, info, &flat, addresses).map(Arc::new)
     }
 

@@ -149,6 +149,8 @@ pub(super) fn special(name: &str) -> Option<Special> {
         "clock_hi" | "globaltimer_hi" => Special::ClockHigh,
         "dynamic_smem_size" => Special::DynamicShared,
         "total_smem_size" | "aggr_smem_size" => Special::TotalShared,
+        "envreg1" => Special::GridWorkspaceHigh,
+        "envreg2" => Special::GridWorkspaceLow,
         "cluster_nctarank" => Special::Constant(1),
         "cluster_ctarank" | "is_explicit_cluster" => Special::Constant(0),
         _ if stem.starts_with("pm")

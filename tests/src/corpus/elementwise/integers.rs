@@ -190,7 +190,7 @@ fn of<T: Integer>(source: &'static str, suffix: &str) -> Vec<Case> {
         Case::new(source, name("fill"))
             .shape(SHAPE.0, SHAPE.1)
             .scalar(T::from_wide(-77))
-            .output(&vec![T::from_wide(-77); 500], Bound::Equal)
+            .output(&[T::from_wide(-77); 500], Bound::Equal)
             .scalar(500u64),
     );
     let ramp: Vec<T> = (0..500).map(|i| T::from_wide(9 - 4 * i)).collect();

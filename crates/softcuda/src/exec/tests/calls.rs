@@ -252,7 +252,7 @@ fn carries_survive_inlining() {
         let borrow = u64::from(n < 5);
         let second = u64::from(n < 5 + borrow);
         let odd = u64::from(n % 2 == 1);
-        let product = (n * n >> 32) + 0xffff_ffff + odd;
+        let product = ((n * n) >> 32) + 0xffff_ffff + odd;
         let want = (n + high) ^ n.wrapping_sub(second) ^ (n + (product >> 32));
         assert_eq!(value, want as u32, "{n}");
     }

@@ -235,6 +235,7 @@ impl Machine {
             sm_count: 2,
             resident_per_sm: config.resident.div_ceil(2),
             grid_id: 1,
+            grid_workspace: 0,
         };
         run(&launch, &WORKERS)
     }
