@@ -38,6 +38,8 @@ pub(crate) struct Context {
     pub(crate) cancel: Arc<AtomicBool>,
     /// The longest random delay of queued work.
     pub(crate) jitter: Option<Duration>,
+    /// The longest run of a kernel.
+    time_limit: Mutex<Option<Duration>>,
     limits: Mutex<Limits>,
     fault: OnceLock<Failure>,
     destroyed: AtomicBool,
@@ -97,6 +99,7 @@ impl Context {
             printf: Arc::new(PrintfBuffer::new(limits.printf)),
             cancel: Arc::default(),
             jitter: driver.config.jitter,
+            time_limit: Mutex::new(device.time_limit),
             limits: Mutex::new(limits),
             fault: OnceLock::new(),
             destroyed: AtomicBool::new(false),
@@ -179,6 +182,16 @@ impl Context {
         )
     }
 
+    /// The stream of calls that name none: the legacy one, or in the entry points for per-thread default streams the
+    /// thread's own.
+    pub(crate) fn default_stream(self: &Arc<Self>) -> Outcome<Arc<Stream>> {
+        if PER_THREAD.try_with(Cell::get).unwrap_or(false) {
+            self.per_thread()
+        } else {
+            Ok(self.legacy())
+        }
+    }
+
     /// The calling thread's own default stream.
     pub(crate) fn per_thread(self: &Arc<Self>) -> Outcome<Arc<Stream>> {
         thread_local! {
@@ -212,6 +225,11 @@ impl Context {
         self.printf.flush();
         self.device.pool.settle();
         self.check()
+    }
+
+    /// The longest run of a kernel.
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
+        *lock(&self.time_limit)
     }
 
     /// Stack of a device thread in bytes.
@@ -320,8 +338,30 @@ fn no_limit<T>(limit: CUlimit) -> Outcome<T> {
 thread_local! {
     /// The calling thread's contexts, the current one last.
     static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
+    /// Whether the thread is in an entry point for per-thread default streams.
+    static PER_THREAD: Cell<bool> = const { Cell::new(false) };
     /// Whether the thread is running a function that the program queued.
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Makes the calling thread's own stream the default one while it lives.
+pub(crate) struct PerThreadDefault(bool);
+
+impl PerThreadDefault {
+    /// Begins it.
+    pub(crate) fn enter() -> Self {
+        Self(
+            PER_THREAD
+                .try_with(|mode| mode.replace(true))
+                .unwrap_or(false),
+        )
+    }
+}
+
+impl Drop for PerThreadDefault {
+    fn drop(&mut self) {
+        let _ = PER_THREAD.try_with(|mode| mode.set(self.0));
+    }
 }
 
 /// Runs `body` on the calling thread's stack of contexts. A thread that is ending has none.
@@ -377,10 +417,13 @@ pub(crate) fn by_handle(context: CUcontext) -> Outcome<Arc<Context>> {
     )
 }
 
-/// The stream behind a handle: 0 and 1 are the current context's legacy stream, 2 the thread's own.
+/// The stream behind a handle: 0 is the default one, 1 the current context's legacy stream, 2 the thread's own.
 pub(crate) fn stream(stream: CUstream) -> Outcome<Arc<Stream>> {
     let context = current()?;
-    if stream.is_null() || stream == CUstream::LEGACY {
+    if stream.is_null() {
+        return context.default_stream();
+    }
+    if stream == CUstream::LEGACY {
         return Ok(context.legacy());
     }
     if stream == CUstream::PER_THREAD {
@@ -411,6 +454,27 @@ pub(crate) fn run_host_function(function: impl FnOnce()) {
     IN_HOST_FUNCTION.set(true);
     function();
     IN_HOST_FUNCTION.set(false);
+}
+
+/// Sets how long a kernel of this context may run, for launches from now on: one that runs longer ends with
+/// `CUDA_ERROR_LAUNCH_TIMEOUT`, which poisons the context. `None`: for ever. A context begins with
+/// [`Config::kernel_time_limit`](crate::Config::kernel_time_limit). False if the handle is not that of a live context.
+pub fn set_time_limit(context: CUcontext, limit: Option<Duration>) -> bool {
+    let Some(context) = driver().ok().and_then(|d| d.contexts.get(context.0)) else {
+        return false;
+    };
+    *lock(&context.time_limit) = limit;
+    true
+}
+
+/// Stops the kernels that run in a context, and every later one: they end with `CUDA_ERROR_LAUNCH_FAILED`, which poisons
+/// the context. Does not wait. False if the handle is not that of a live context.
+pub fn cancel(context: CUcontext) -> bool {
+    let Some(context) = driver().ok().and_then(|d| d.contexts.get(context.0)) else {
+        return false;
+    };
+    context.cancel.store(true, Ordering::Relaxed);
+    true
 }
 
 /// Why the context is poisoned: kernel, source line, block, thread, address, size and the nearest allocation. `None` if

@@ -7,6 +7,8 @@ use std::time::Duration;
 use crate::error::lock;
 use crate::stream::Stream;
 
+/// Stack of a thread: kernels whose calls are neither recursive nor indirect run on it.
+const STACK: usize = 2 << 20;
 /// How long a thread without work stays.
 const IDLE: Duration = Duration::from_secs(5);
 
@@ -36,7 +38,8 @@ pub(crate) fn submit(stream: Arc<Stream>) {
     state.named += 1;
     let name = format!("cuprum-stream-{}", state.named);
     drop(state);
-    if std::thread::Builder::new().name(name).spawn(serve).is_err() {
+    let thread = std::thread::Builder::new().name(name).stack_size(STACK);
+    if thread.spawn(serve).is_err() {
         // No thread to be had: do the work here. Late beats never, though the call is no longer asynchronous.
         let next = lock(&STATE).ready.pop_front();
         if let Some(stream) = next {

@@ -165,13 +165,14 @@ pub(crate) fn launch(
         params,
         memory: context.view.map(),
         stack_bytes: context.stack_bytes(),
-        time_limit: device.time_limit,
+        time_limit: context.time_limit(),
         cancel: Arc::clone(&context.cancel),
         printf,
         sm_count,
         resident_per_sm,
         grid_id,
         grid_workspace,
+        priority: stream.priority,
     };
     let workers = device.workers()?;
     let space = Arc::clone(&driver()?.space);

@@ -7,7 +7,8 @@
 //! What a software device can be, and hardware cannot, is set by a [`Config`] before first use (or by environment
 //! variables, see [`Config::from_env`]): how many devices there are, of which compute capability and memory size,
 //! random delays of queued work that show missing synchronisation ([`Config::jitter`]), and the failure of a chosen
-//! call ([`fail_call`]). Two functions tell more than a result code can: [`last_error`] explains why this thread's last
+//! call ([`fail_call`]). A kernel that never ends is ended by a time limit ([`set_time_limit`]) or by [`cancel`]. Two
+//! functions tell more than a result code can: [`last_error`] explains why this thread's last
 //! call failed, [`last_fault`] which kernel, source line, thread and address poisoned a context.
 //!
 //! ```
@@ -27,9 +28,9 @@
 //! primary context of a device, then an event's record, the order of a context's streams, a stream's queue, a marker, a memory pool, the
 //! allocation table, the printf buffer. No lock is held while user code (a callback, a kernel) runs.
 
-pub use api::table;
+pub use api::{table, table_per_thread};
 pub use config::{Config, ConfigError, DeviceConfig};
-pub use context::last_fault;
+pub use context::{cancel, last_fault, set_time_limit};
 pub use cuprum_driver_sys::DriverTable;
 pub use driver::{Counters, configure, counters};
 pub use error::{UnknownSymbol, clear_failures, fail_call, fail_call_here, last_error};

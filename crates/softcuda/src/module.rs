@@ -15,11 +15,13 @@ use crate::error::{Failure, Outcome, fail, lock};
 use crate::exec::CompiledKernel;
 use crate::image;
 use crate::memory::{Kind, Request};
-use crate::program::{KernelInfo, LoadError, Program};
+use crate::program::{KernelInfo, LoadError, MAX_LOCAL, Program};
 use crate::registry::{handle, next_id};
 
 /// Constant memory that the variables of a module may take, bytes.
 const CONSTANT_BYTES: u64 = 64 << 10;
+/// Bytes of parameters that a kernel may have (PTX ISA 8.1, `sm_70`).
+const PARAMETER_BYTES: u64 = 32_764;
 
 /// One loaded image.
 pub(crate) struct Module {
@@ -101,7 +103,7 @@ impl Module {
         for &address in self.addresses.iter().filter(|&&address| address != 0) {
             driver
                 .space
-                .free(address, &[Kind::Variable, Kind::Managed])?;
+                .free(address, &[Kind::Variable, Kind::Constant, Kind::Managed])?;
         }
         Ok(())
     }
@@ -239,6 +241,28 @@ fn check(program: &Program) -> Outcome {
             "kernel `{name}` has {bytes} bytes of static shared memory: at most {SHARED_PER_BLOCK}"
         ));
     }
+    if let Some(function) = program.bodies().find(|f| f.frame_bytes > MAX_LOCAL) {
+        return invalid(format!(
+            "function `{}` has {} bytes of local memory: at most {MAX_LOCAL}",
+            function.name, function.frame_bytes
+        ));
+    }
+    let parameters = |k: &KernelInfo| {
+        k.params
+            .last()
+            .map_or(0, |p| u64::from(p.offset) + u64::from(p.size))
+    };
+    if let Some(kernel) = program
+        .kernels()
+        .iter()
+        .find(|k| parameters(k) > PARAMETER_BYTES)
+    {
+        return invalid(format!(
+            "kernel `{}` has {} bytes of parameters: at most {PARAMETER_BYTES}",
+            kernel.name,
+            parameters(kernel)
+        ));
+    }
     Ok(())
 }
 
@@ -255,10 +279,10 @@ fn constant_bytes(program: &Program) -> u64 {
 fn place_variables(driver: &Driver, context: &Context, program: &Program) -> Outcome<Vec<u64>> {
     let mut addresses = Vec::new();
     let placed = program.variables().iter().try_for_each(|variable| {
-        let kind = if variable.managed {
-            Kind::Managed
-        } else {
-            Kind::Variable
+        let kind = match (variable.managed, variable.space) {
+            (true, _) => Kind::Managed,
+            (_, Space::Const) => Kind::Constant,
+            _ => Kind::Variable,
         };
         let (device, context) = (context.device.ordinal, context.id);
         let request = Request {
@@ -279,7 +303,7 @@ fn place_variables(driver: &Driver, context: &Context, program: &Program) -> Out
         for &address in addresses.iter().filter(|&&address| address != 0) {
             driver
                 .space
-                .free(address, &[Kind::Variable, Kind::Managed])?;
+                .free(address, &[Kind::Variable, Kind::Constant, Kind::Managed])?;
         }
         return Err(failure);
     }

@@ -23,6 +23,8 @@ struct Fifo {
     records: VecDeque<Box<[u8]>>,
     bytes: usize,
     limit: usize,
+    /// Records that did not fit, since the last flush.
+    lost: u64,
 }
 
 impl PrintfBuffer {
@@ -33,6 +35,7 @@ impl PrintfBuffer {
                 records: VecDeque::new(),
                 bytes: 0,
                 limit,
+                lost: 0,
             }),
         }
     }
@@ -44,16 +47,22 @@ impl PrintfBuffer {
         fifo.shrink();
     }
 
-    /// Takes what the buffer holds and hands it to the handler, or to standard output.
+    /// Takes what the buffer holds and hands it to the handler, or to standard output. Where records were lost, a line in
+    /// their place says how many.
     pub(crate) fn flush(&self) {
         // The records of two flushes must not mix, so the handler's lock is taken first.
         let handler = HANDLER.read().unwrap_or_else(PoisonError::into_inner);
         let mut fifo = lock(&self.fifo);
-        if fifo.records.is_empty() {
+        let lost = std::mem::take(&mut fifo.lost);
+        if fifo.records.is_empty() && lost == 0 {
             return;
         }
-        let records = std::mem::take(&mut fifo.records);
+        let mut records = std::mem::take(&mut fifo.records);
         fifo.bytes = 0;
+        if lost > 0 {
+            let limit = fifo.limit;
+            records.push_front(loss(lost, limit).into_bytes().into());
+        }
         drop(fifo);
         if let Some(handler) = handler.clone() {
             for record in &records {
@@ -70,6 +79,13 @@ impl PrintfBuffer {
     }
 }
 
+/// What stands in the place of lost records.
+fn loss(records: u64, limit: usize) -> String {
+    format!(
+        "[{records} records of device printf are lost: the buffer has {limit} bytes, see CU_LIMIT_PRINTF_FIFO_SIZE]\n"
+    )
+}
+
 impl Fifo {
     fn shrink(&mut self) {
         while self.bytes > self.limit {
@@ -77,6 +93,7 @@ impl Fifo {
                 return;
             };
             self.bytes -= oldest.len();
+            self.lost += 1;
         }
     }
 }
@@ -118,16 +135,25 @@ mod tests {
         buffer.write(b"much too long for it");
         buffer.write(b"dd");
         buffer.flush();
+        let told = |records, limit| loss(records, limit).into_bytes();
+        assert_eq!(*lock(&seen), [told(4, 10), b"dd".to_vec()]);
+        lock(&seen).clear();
         buffer.write(b"ee");
         buffer.set_limit(1);
         buffer.flush();
-        assert_eq!(*lock(&seen), [b"dd"]);
+        assert_eq!(*lock(&seen), [told(1, 1)]);
+        lock(&seen).clear();
         buffer.set_limit(10);
+        buffer.flush();
+        assert!(lock(&seen).is_empty(), "a loss is told once");
         for text in ["aaaa", "bbbb", "cccc"] {
             buffer.write(text.as_bytes());
         }
         buffer.flush();
         set_printf_handler(None);
-        assert_eq!(lock(&seen)[1..], [b"bbbb", b"cccc"]);
+        assert_eq!(
+            *lock(&seen),
+            [told(1, 10), b"bbbb".to_vec(), b"cccc".to_vec()]
+        );
     }
 }

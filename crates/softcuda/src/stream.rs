@@ -98,7 +98,8 @@ pub(crate) struct Stream {
     pub(crate) role: Role,
     /// The flags it was created with.
     pub(crate) flags: u32,
-    /// The priority it was created with; accepted, without effect.
+    /// The priority it was created with: among kernels that want more threads, those of the lowest number are helped
+    /// first.
     pub(crate) priority: i32,
     state: Mutex<State>,
 }

@@ -69,7 +69,7 @@ pub(crate) fn copy(copy: BoxCopy) -> Outcome {
         return Ok(());
     }
     let space = &driver()?.space;
-    let stream = context.legacy();
+    let stream = context.default_stream()?;
     match (
         place(space, &copy.src, &copy),
         place(space, &copy.dst, &copy),
@@ -134,7 +134,7 @@ fn is_behind(stream: &Stream) -> bool {
 
 /// A copy between contexts, after everything queued in both so far; done when the call returns.
 pub(crate) fn copy_between(copy: BoxCopy, contexts: [&Context; 2]) -> Outcome {
-    let stream = current()?.legacy();
+    let stream = current()?.default_stream()?;
     if copy.is_empty() {
         return Ok(());
     }
@@ -189,7 +189,7 @@ pub(crate) fn fill<const N: usize>(fill: Fill<N>, stream: Option<&Arc<Stream>>) 
     };
     match stream {
         Some(stream) => stream.enqueue(task).map(drop),
-        None if driver()?.space.is_page_locked(dst, 1) => finish(&context.legacy(), task),
-        None => context.legacy().enqueue(task).map(drop),
+        None if driver()?.space.is_page_locked(dst, 1) => finish(&context.default_stream()?, task),
+        None => context.default_stream()?.enqueue(task).map(drop),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use cuprum_driver_sys::CUresult;
 
-use super::{Out, Text, entries, table};
+use super::{Out, Text, entries, table, table_per_thread};
 use crate::context::current;
 use crate::driver::{VERSION, initialize};
 use crate::error::{fail, lock};
@@ -14,6 +14,8 @@ use crate::error::{fail, lock};
 /// Values of `CUdriverProcAddressQueryResult`.
 const SYMBOL_FOUND: u32 = 0;
 const SYMBOL_NOT_FOUND: u32 = 1;
+/// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
+const PER_THREAD_DEFAULT_STREAM: u64 = 2;
 
 entries! {
     fn cuInit(flags: u32) {
@@ -46,8 +48,9 @@ entries! {
         if version < 1000 {
             return fail(CUresult::INVALID_VALUE, format!("{version} is no CUDA version"));
         }
+        let table = if flags == PER_THREAD_DEFAULT_STREAM { table_per_thread() } else { table() };
         // The base name stands for the newest version of the call that the table has.
-        let newest = table().address(&format!("{symbol}_v2")).or_else(|| table().address(&symbol));
+        let newest = table.address(&format!("{symbol}_v2")).or_else(|| table.address(&symbol));
         function.set(newest.map_or(std::ptr::null_mut(), |address| address.as_ptr()))?;
         status.set_if_wanted(if newest.is_some() { SYMBOL_FOUND } else { SYMBOL_NOT_FOUND });
         Ok(())

@@ -37,6 +37,23 @@ macro_rules! entries {
         pub(super) fn fill(table: &mut cuprum_driver_sys::DriverTable) {
             $(table.$name = Some($name);)*
         }
+
+        /// The same entry points where the default stream is the calling thread's own (`_ptds` and `_ptsz`).
+        pub(super) mod per_thread {
+            use super::*;
+
+            $(
+                unsafe extern "C" fn $name($($arg: <$ty as $crate::api::Argument>::Raw),*) -> cuprum_driver_sys::CUresult {
+                    let _mode = $crate::context::PerThreadDefault::enter();
+                    // SAFETY: the contract is the same.
+                    unsafe { super::$name($($arg),*) }
+                }
+            )*
+
+            pub(in $crate::api) fn fill(table: &mut cuprum_driver_sys::DriverTable) {
+                $(table.$name = Some($name);)*
+            }
+        }
     };
 }
 use entries;
@@ -58,6 +75,31 @@ pub fn table() -> &'static DriverTable {
             event::fill,
             module::fill,
             launch::fill,
+        ] {
+            fill(&mut table);
+        }
+        table
+    })
+}
+
+/// The entry points for programs whose default stream is each thread's own, as if compiled with
+/// `CUDA_API_PER_THREAD_DEFAULT_STREAM`: where a stream is null, and in synchronous copies, `CU_STREAM_PER_THREAD` takes
+/// the place of the legacy stream. NVIDIA's driver exports them with `_ptds` and `_ptsz` behind their names.
+#[must_use]
+pub fn table_per_thread() -> &'static DriverTable {
+    static TABLE: OnceLock<DriverTable> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut table = DriverTable::load(|_symbol| None);
+        for fill in [
+            general::per_thread::fill,
+            device::per_thread::fill,
+            context::per_thread::fill,
+            memory::per_thread::fill,
+            copy::per_thread::fill,
+            stream::per_thread::fill,
+            event::per_thread::fill,
+            module::per_thread::fill,
+            launch::per_thread::fill,
         ] {
             fill(&mut table);
         }

@@ -1,6 +1,7 @@
 //! Barriers of a block (PTX ISA, `bar`/`barrier`): arrival is counted by barrier number, not by code position.
 
 use super::context::exchange;
+use super::warp::WARP;
 
 /// Number of barriers of a block.
 pub(crate) const BARRIERS: usize = 16;
@@ -88,14 +89,24 @@ impl Barrier {
 
     /// Whether everybody is here, in a block of `threads` threads of which `exited` are gone.
     ///
-    /// Exited threads count as arrived where the whole block takes part.
+    /// Exited threads count as arrived where the whole block takes part. More threads than the block's warps hold never
+    /// arrive.
     pub(crate) fn is_complete(&self, threads: u32, exited: u32) -> bool {
         if self.arrived == 0 {
             return false;
         }
         match self.expected {
             Some(count) if count < threads => self.arrived >= count,
+            Some(count) if count > threads.next_multiple_of(WARP) => false,
             _ => self.arrived + exited >= threads,
+        }
+    }
+
+    /// How many threads it waits for, in a block of `threads` threads of which `exited` are gone.
+    pub(crate) fn awaited(&self, threads: u32, exited: u32) -> u32 {
+        match self.expected {
+            Some(count) if count < threads || count > threads.next_multiple_of(WARP) => count,
+            _ => threads - exited,
         }
     }
 

@@ -9,6 +9,7 @@
 //! When only the latter happened, the block itself gives way to other blocks. When neither happened, the block is deadlocked, which is a fault.
 
 use super::barrier::{BARRIERS, Barrier, BarrierKind, BarrierOp, Operand32};
+use super::buffer::Buffer;
 use super::context::{BlockContext, FaultRecord, STATUS_FAULT, STATUS_OK, exchange, limits};
 use super::fault::{self, Fault};
 use super::kernel::{CompiledKernel, Stop};
@@ -63,26 +64,6 @@ enum Interrupt {
     Fault(Fault),
 }
 
-/// Memory for frames, shared and local memory: aligned as the most strictly aligned PTX variable in practice.
-#[derive(Debug, Default)]
-struct Buffer(Vec<Chunk>);
-
-#[derive(Debug, Clone, Copy)]
-#[repr(align(128))]
-struct Chunk(#[expect(dead_code, reason = "only its address is used")] [u8; 128]);
-
-impl Buffer {
-    fn new(bytes: u64) -> Self {
-        let chunks =
-            usize::try_from(bytes.div_ceil(128)).expect("blocks of a launch fit in memory");
-        Self(vec![Chunk([0; 128]); chunks])
-    }
-
-    fn address(&mut self) -> *mut u8 {
-        self.0.as_mut_ptr().cast()
-    }
-}
-
 /// One block: its memory, and where its threads are.
 #[derive(Debug)]
 pub(crate) struct Block {
@@ -96,6 +77,8 @@ pub(crate) struct Block {
     /// States of the threads of mixed units; others are stale.
     states: Vec<State>,
     barriers: [Barrier; BARRIERS],
+    /// Resume id, thread and barrier number of an arrival at a barrier that does not exist.
+    stray: Option<(u32, u32, u32)>,
 }
 
 // SAFETY: the pointers in the context refer to memory that the block owns (`_memory`, `next`) or that the launch
@@ -119,8 +102,8 @@ pub(crate) fn frame_stride(bytes: u32) -> u64 {
 }
 
 impl Block {
-    /// Memory for the blocks of a launch. [`start`](Self::start) makes it one of them.
-    pub(crate) fn new(state: &LaunchState) -> Self {
+    /// Memory for the blocks of a launch. [`start`](Self::start) makes it one of them. `None` if the host has not enough.
+    pub(crate) fn new(state: &LaunchState) -> Option<Self> {
         let launch = &state.launch;
         let kernel = &launch.kernel;
         let [x, y, z] = launch.block;
@@ -133,14 +116,15 @@ impl Block {
                 0
             };
         let local_stride = stride(local_bytes);
-        let mut frames = Buffer::new(frame_stride(kernel.frame_bytes) * u64::from(threads));
-        let mut shared = Buffer::new(u64::from(total_shared));
-        let mut local = Buffer::new(local_stride * u64::from(threads));
+        let frames = Buffer::new(frame_stride(kernel.frame_bytes) * u64::from(threads))?;
+        let shared = Buffer::new(u64::from(total_shared))?;
+        let local = Buffer::new(local_stride * u64::from(threads))?;
         let mut next = vec![0; threads as usize];
         let ctx = BlockContext {
             params: launch.params.as_ptr(),
             base: launch.memory.base,
             shadow: launch.memory.shadow,
+            writable: launch.memory.writable,
             global_limits: limits(launch.memory.len),
             shared: shared.address(),
             shared_limits: limits(u64::from(total_shared)),
@@ -167,7 +151,7 @@ impl Block {
             summary_and: 0,
             fault: FaultRecord::default(),
         };
-        Self {
+        Some(Self {
             ctx,
             _memory: [frames, shared, local],
             next,
@@ -177,7 +161,8 @@ impl Block {
             units: Vec::new(),
             states: Vec::new(),
             barriers: [Barrier::default(); BARRIERS],
-        }
+            stray: None,
+        })
     }
 
     /// Makes this the block of linear index `index`, with all threads at the kernel's entry.
@@ -234,6 +219,15 @@ impl Block {
             let mut gave_way = false;
             for unit in 0..self.units.len() {
                 gave_way |= self.run_unit(state, kernel, unit)?;
+            }
+            if let Some((id, thread, number)) = self.stray.take() {
+                return Err(Interrupt::Fault(fault::stray_barrier(
+                    state,
+                    self.ctx.ctaid,
+                    thread,
+                    number,
+                    kernel.resume[id as usize - 1].place.as_ref(),
+                )));
             }
             if self.exited == self.threads {
                 return Ok(Outcome::Finished);
@@ -353,7 +347,9 @@ impl Block {
             Stop::Start => State::Ready(next),
             Stop::Yield => State::Yielded(next),
             Stop::Warp(_) => State::Warp(next),
-            Stop::Barrier(op) => State::Barrier(next, self.arrive(kernel, op, unit.start, count)),
+            Stop::Barrier(op) => {
+                State::Barrier(next, self.arrive(kernel, next, op, unit.start, count))
+            }
         });
     }
 
@@ -368,7 +364,7 @@ impl Block {
             Stop::Yield => State::Yielded(next),
             Stop::Warp(_) => State::Warp(next),
             Stop::Barrier(op) => {
-                let number = self.arrive(kernel, op, thread, 1);
+                let number = self.arrive(kernel, next, op, thread, 1);
                 if op.kind == BarrierKind::Arrive {
                     State::Ready(next)
                 } else {
@@ -378,11 +374,22 @@ impl Block {
         }
     }
 
-    /// `count` threads from `thread` on, with the same operands, arrive at a barrier. Returns its number.
-    fn arrive(&mut self, kernel: &CompiledKernel, op: &BarrierOp, thread: u32, count: u32) -> u8 {
+    /// `count` threads from `thread` on, with the same operands, arrive at a barrier and will go on at resume point `id`.
+    /// Returns the barrier's number.
+    fn arrive(
+        &mut self,
+        kernel: &CompiledKernel,
+        id: u32,
+        op: &BarrierOp,
+        thread: u32,
+        count: u32,
+    ) -> u8 {
         let frame = self.frame(kernel, thread);
         // SAFETY: a kernel with a barrier whose operands are not constants has exchange areas in its frames.
         let (number, expected) = unsafe { op.operands(frame) };
+        if number as usize >= BARRIERS && self.stray.is_none() {
+            self.stray = Some((id, thread, number));
+        }
         let number = number as usize % BARRIERS;
         let (votes, voters) = match op.kind {
             BarrierKind::Sync | BarrierKind::Arrive => (0, 0),
@@ -654,12 +661,18 @@ impl Block {
     /// Who waits where, for the message of a deadlock.
     fn describe_waiting(&self, kernel: &CompiledKernel) -> String {
         let mut at_barrier = [0u32; BARRIERS];
+        let mut places: [Option<u32>; BARRIERS] = [None; BARRIERS];
         let mut at_warp_op = 0;
         let mut warp_kind = None;
+        let mut warp_place = None;
         let mut count = |state: State, threads: u32| match state {
-            State::Barrier(_, number) => at_barrier[usize::from(number)] += threads,
+            State::Barrier(id, number) => {
+                at_barrier[usize::from(number)] += threads;
+                places[usize::from(number)].get_or_insert(id);
+            }
             State::Warp(id) => {
                 at_warp_op += threads;
+                warp_place.get_or_insert(id);
                 if let Stop::Warp(op) = &kernel.resume[id as usize - 1].stop {
                     warp_kind = Some(op.kind);
                 }
@@ -676,20 +689,23 @@ impl Block {
                 }
             }
         }
+        let place = |id: Option<u32>| {
+            let place = id.and_then(|id| kernel.resume[id as usize - 1].place.as_ref());
+            place.map(fault::place_text).unwrap_or_default()
+        };
         let mut parts = Vec::new();
         for (number, &threads) in at_barrier.iter().enumerate().filter(|(_, n)| **n > 0) {
-            let expected = match self.barriers[number].expected {
-                Some(expected) if expected < self.threads => expected,
-                _ => self.threads - self.exited,
-            };
+            let expected = self.barriers[number].awaited(self.threads, self.exited);
             let arrived = self.barriers[number].arrived;
             parts.push(format!(
-                "{threads} threads wait at barrier {number}, where {arrived} of {expected} have arrived"
+                "{threads} threads wait at barrier {number}, where {arrived} of {expected} have arrived,{}",
+                place(places[number])
             ));
         }
         if let Some(kind) = warp_kind {
             parts.push(format!(
-                "{at_warp_op} threads wait at a warp operation ({kind:?}) for lanes that its mask names and that do not come"
+                "{at_warp_op} threads wait at a warp operation ({kind:?}) for lanes that its mask names and that do not come,{}",
+                place(warp_place)
             ));
         }
         if self.exited > 0 {

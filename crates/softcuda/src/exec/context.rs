@@ -62,6 +62,8 @@ pub(crate) struct BlockContext {
     pub(crate) params: *const u8,
     pub(crate) base: u64,
     pub(crate) shadow: *const u16,
+    /// As `shadow`, for writes.
+    pub(crate) writable: *const u16,
     pub(crate) global_limits: Limits,
     pub(crate) shared: *mut u8,
     pub(crate) shared_limits: Limits,

@@ -78,6 +78,8 @@ pub(crate) enum FaultKind {
     Breakpoint = 6,
     /// A built-in function was handed memory that the thread may not read (for example a format string).
     Argument = 7,
+    /// A device-side `free` of what `malloc` did not give, or a second one.
+    Free = 8,
 }
 
 impl FaultKind {
@@ -90,6 +92,7 @@ impl FaultKind {
             Self::Call,
             Self::Breakpoint,
             Self::Argument,
+            Self::Free,
         ]
         .into_iter()
         .find(|known| *known as u32 == kind)
@@ -101,12 +104,22 @@ fn unpack(tid: u32) -> [u32; 3] {
     [tid & 0x3ff, tid >> 10 & 0x3ff, tid >> 20]
 }
 
-/// The text `, at file:line (PTX line n)`.
-fn place_text(place: &Place) -> String {
+/// The text ` at file:line (PTX line n)`.
+pub(super) fn place_text(place: &Place) -> String {
     match &place.source {
         Some((file, line)) => format!(" at {file}:{line} (PTX line {})", place.ptx_line),
         None => format!(" at PTX line {}", place.ptx_line),
     }
+}
+
+/// Whether kernels may read device memory that they may not write: constants.
+fn readable(state: &LaunchState, address: u64, size: u32) -> bool {
+    let map = &state.launch.memory;
+    let offset = address.wrapping_sub(map.base);
+    // SAFETY: the shadow has an entry for each 256 bytes of the range, and the address is in it.
+    offset < map.len
+        && (offset & 255) + u64::from(size)
+            <= u64::from(unsafe { map.shadow.add((offset >> 8) as usize).read_volatile() })
 }
 
 /// The fault that `ctx.fault` records, in full.
@@ -141,6 +154,14 @@ pub(crate) fn describe(state: &LaunchState, ctx: &BlockContext) -> Fault {
         Some(FaultKind::Breakpoint) => (
             CUresult::LAUNCH_FAILED,
             "brkpt instruction executed with no debugger attached".to_owned(),
+        ),
+        Some(FaultKind::Free) => (
+            CUresult::ILLEGAL_ADDRESS,
+            format!(
+                "free of {:#x}, which device-side malloc did not give, or which is free already; {}",
+                record.address,
+                state.launch.memory.slow.describe(record.address)
+            ),
         ),
         Some(FaultKind::Argument) => (
             CUresult::ILLEGAL_ADDRESS,
@@ -251,10 +272,74 @@ fn memory(state: &LaunchState, ctx: &BlockContext, access: Access) -> (CUresult,
     } else {
         format!(", which has {length} bytes")
     };
+    let constant = if is_global && access.write && readable(state, address, access.size) {
+        ", which is constant memory"
+    } else {
+        ""
+    };
     (
         CUresult::ILLEGAL_ADDRESS,
-        format!("illegal {verb} {at}{extent}"),
+        format!("illegal {verb} {at}{extent}{constant}"),
     )
+}
+
+/// A thread came to a barrier whose number no barrier has.
+pub(super) fn stray_barrier(
+    state: &LaunchState,
+    block: [u32; 3],
+    thread: u32,
+    number: u32,
+    place: Option<&Place>,
+) -> Fault {
+    let [x, y, z] = state
+        .tids
+        .get(thread as usize)
+        .map_or([thread, 0, 0], |&tid| unpack(tid));
+    Fault {
+        code: CUresult::ILLEGAL_INSTRUCTION,
+        message: format!(
+            "kernel `{}`: a wait at barrier {number}, but a block has barriers 0 to 15{}, block ({}, {}, {}), \
+             thread ({x}, {y}, {z})",
+            state.launch.kernel.info.name,
+            place.map(place_text).unwrap_or_default(),
+            block[0],
+            block[1],
+            block[2],
+        ),
+    }
+}
+
+/// The host has not the memory that a block needs.
+pub(super) fn no_memory(state: &LaunchState) -> Fault {
+    let launch = &state.launch;
+    let kernel = &launch.kernel;
+    Fault {
+        code: CUresult::LAUNCH_OUT_OF_RESOURCES,
+        message: format!(
+            "kernel `{}`: the host has not the memory for a block of {} threads with {} bytes of local memory and stack \
+             each, and {} bytes of shared memory",
+            kernel.info.name,
+            state.tids.len(),
+            u64::from(kernel.local_bytes)
+                + u64::from(if kernel.recursive {
+                    launch.stack_bytes
+                } else {
+                    0
+                }),
+            u64::from(kernel.static_shared) + u64::from(launch.dynamic_shared),
+        ),
+    }
+}
+
+/// The device's own code failed.
+pub(super) fn panicked(state: &LaunchState, text: &str) -> Fault {
+    Fault {
+        code: CUresult::UNKNOWN,
+        message: format!(
+            "kernel `{}`: the software device failed: {text}",
+            state.launch.kernel.info.name
+        ),
+    }
 }
 
 /// Nobody in the block can go on.

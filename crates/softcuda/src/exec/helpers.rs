@@ -109,7 +109,7 @@ pub(crate) unsafe extern "C" fn resolve(
         if plain
             && (window != 0 || inside)
             && address.is_multiple_of(u64::from(access.size))
-            && let Some(pointer) = memory.translate(address, access.size)
+            && let Some(pointer) = memory.translate(address, access.size, access.write)
         {
             return pointer.addr() as u64;
         }
@@ -153,8 +153,8 @@ pub(crate) struct ThreadMemory<'a> {
 }
 
 impl ThreadMemory<'_> {
-    /// The host address of `size` readable bytes.
-    fn translate(&self, address: u64, size: u32) -> Option<*const u8> {
+    /// The host address of `size` bytes that may be read, or written.
+    fn translate(&self, address: u64, size: u32, write: bool) -> Option<*const u8> {
         let offset = address & ((1 << WINDOW_SHIFT) - 1);
         let within = |limit: u64| {
             offset
@@ -168,12 +168,12 @@ impl ThreadMemory<'_> {
                 let map = &self.state.launch.memory;
                 let from_base = address.wrapping_sub(map.base);
                 let allowed = if from_base < map.len {
-                    // SAFETY: the shadow has an entry for each 256 bytes of the range, and the address is in it.
-                    let valid =
-                        unsafe { map.shadow.add((from_base >> 8) as usize).read_volatile() };
+                    let shadow = if write { map.writable } else { map.shadow };
+                    // SAFETY: both maps have an entry for each 256 bytes of the range, and the address is in it.
+                    let valid = unsafe { shadow.add((from_base >> 8) as usize).read_volatile() };
                     (address & 255) + u64::from(size) <= u64::from(valid)
                 } else {
-                    map.slow.allows(address, size, false)
+                    map.slow.allows(address, size, write)
                 };
                 allowed.then(|| core::ptr::with_exposed_provenance(address as usize))
             }
@@ -188,7 +188,7 @@ impl ThreadMemory<'_> {
 
 impl Source for ThreadMemory<'_> {
     fn byte(&self, address: u64) -> Option<u8> {
-        let pointer = self.translate(address, 1)?;
+        let pointer = self.translate(address, 1, false)?;
         // SAFETY: `translate` answers addresses of readable memory of the block, the launch or the context. Other host threads may write
         // device memory meanwhile, as the kernel's own loads must expect too.
         Some(unsafe { pointer.read_volatile() })
@@ -301,7 +301,7 @@ pub(crate) unsafe extern "C" fn free(
         return STATUS_OK;
     }
     // SAFETY: as above.
-    unsafe { raise(ctx, thread, site, FaultKind::Argument as u32, address) };
+    unsafe { raise(ctx, thread, site, FaultKind::Free as u32, address) };
     STATUS_FAULT
 }
 

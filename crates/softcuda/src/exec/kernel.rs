@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::barrier::BarrierOp;
 use super::context::RegionFn;
-use super::fault::Site;
+use super::fault::{Place, Site};
 use super::warp::WarpOp;
 use crate::jit::Code;
 use crate::program::KernelInfo;
@@ -27,6 +27,8 @@ pub(crate) enum Stop {
 pub(crate) struct ResumePoint {
     pub(crate) stop: Stop,
     pub(crate) region: RegionFn,
+    /// Where the instruction stands that threads stop at, if it is one.
+    pub(crate) place: Option<Place>,
 }
 
 /// A kernel ready to launch. Owns its machine code.

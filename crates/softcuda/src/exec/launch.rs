@@ -1,6 +1,7 @@
 //! A launch: its description, and its state while blocks run.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use cuprum_driver_sys::CUresult;
 
 use super::block::{Block, Outcome};
-use super::fault::Fault;
+use super::fault::{self, Fault};
 use super::kernel::CompiledKernel;
 use crate::memory::MemoryMap;
 use crate::printf::PrintfSink;
@@ -35,6 +36,8 @@ pub(crate) struct Launch {
     pub(crate) grid_id: u64,
     /// Address of the workspace of a cooperative grid, else 0.
     pub(crate) grid_workspace: u64,
+    /// The priority of the stream: the lowest number first.
+    pub(crate) priority: i32,
 }
 
 impl std::fmt::Debug for Launch {
@@ -139,6 +142,9 @@ impl LaunchState {
             return;
         };
         self.request_stop(reason);
+        // Perhaps no thread runs a block now that would tell whoever waits.
+        let _progress = self.progress();
+        self.finished.notify_all();
     }
 
     fn request_stop(&self, reason: u32) {
@@ -148,9 +154,24 @@ impl LaunchState {
                 .compare_exchange(stop::NONE, reason, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Runs blocks until none is left for this host thread. `stack_limit` is the lowest stack address that device code may use.
-    pub(crate) fn participate(&self, stack_limit: u64) {
+    /// Runs blocks until none is left for this host thread, or until `leave` says after one, told whether that block gave
+    /// way, that the thread is needed elsewhere. `stack_limit` is the lowest stack address that device code may use.
+    pub(crate) fn participate(&self, stack_limit: u64, leave: impl Fn(bool) -> bool) {
         self.progress().runners += 1;
+        // A panic of this thread must not leave others waiting for it.
+        let run = AssertUnwindSafe(|| self.run_blocks(stack_limit, leave));
+        if let Err(panic) = catch_unwind(run) {
+            let failure = crate::error::panicked(&*panic);
+            self.fail(u64::MAX, fault::panicked(self, &failure.text));
+        }
+        let mut progress = self.progress();
+        progress.runners -= 1;
+        if progress.runners == 0 {
+            self.finished.notify_all();
+        }
+    }
+
+    fn run_blocks(&self, stack_limit: u64, leave: impl Fn(bool) -> bool) {
         let mut spare = None;
         let mut prefer_new = true;
         while let Some(mut block) = self.take(&mut spare, &mut prefer_new, stack_limit) {
@@ -158,34 +179,37 @@ impl LaunchState {
                 Outcome::Finished => {
                     self.resident.fetch_sub(1, Ordering::Relaxed);
                     spare = Some(block);
+                    if leave(false) {
+                        return;
+                    }
                 }
                 Outcome::Suspended => {
                     let mut progress = self.progress();
                     progress.suspended.push_back(block);
                     self.suspended
                         .store(progress.suspended.len(), Ordering::Relaxed);
-                }
-                Outcome::Stopped => break,
-                Outcome::Faulted(fault) => {
-                    let index = block.index();
-                    let mut progress = self.progress();
-                    if progress
-                        .fault
-                        .as_ref()
-                        .is_none_or(|(known, _)| index < *known)
-                    {
-                        progress.fault = Some((index, fault));
+                    drop(progress);
+                    if leave(true) {
+                        return;
                     }
-                    self.request_stop(stop::FAULT);
-                    break;
                 }
+                Outcome::Stopped => return,
+                Outcome::Faulted(fault) => return self.fail(block.index(), fault),
             }
         }
+    }
+
+    /// Stops the launch for the fault of a block; that of the lowest block is told.
+    fn fail(&self, index: u64, fault: Fault) {
         let mut progress = self.progress();
-        progress.runners -= 1;
-        if progress.runners == 0 {
-            self.finished.notify_all();
+        if progress
+            .fault
+            .as_ref()
+            .is_none_or(|(known, _)| index < *known)
+        {
+            progress.fault = Some((index, fault));
         }
+        self.request_stop(stop::FAULT);
     }
 
     /// The next block to run: a new one, or one that gave way, in turn once there are such.
@@ -224,10 +248,28 @@ impl LaunchState {
             return None;
         }
         self.resident.fetch_add(1, Ordering::Relaxed);
-        let mut block = spare.take().unwrap_or_else(|| Box::new(Block::new(self)));
+        let Some(mut block) = spare.take().or_else(|| Block::new(self).map(Box::new)) else {
+            self.fail(index, fault::no_memory(self));
+            return None;
+        };
         block.start(self, index);
         block.set_stack_limit(stack_limit);
         Some(block)
+    }
+
+    /// How far the launch came, in words.
+    fn standing(&self, progress: &Progress) -> String {
+        let started = self.next_block.load(Ordering::Relaxed).min(self.blocks);
+        let unfinished = self.resident.load(Ordering::Relaxed);
+        let mut text = format!(
+            "when {} of {} blocks had finished and {unfinished} were under way",
+            started.saturating_sub(unfinished),
+            self.blocks
+        );
+        if !progress.suspended.is_empty() {
+            text += &format!(", {} of them waiting for others", progress.suspended.len());
+        }
+        text
     }
 
     /// Waits until no host thread runs a block of this launch, and tells how it ended.
@@ -244,13 +286,17 @@ impl LaunchState {
             stop::NONE => Ok(()),
             stop::CANCELLED => Err(Fault {
                 code: CUresult::LAUNCH_FAILED,
-                message: format!("kernel `{name}` was cancelled"),
+                message: format!(
+                    "kernel `{name}` was cancelled, {}",
+                    self.standing(&progress)
+                ),
             }),
             stop::TIME_LIMIT => Err(Fault {
                 code: CUresult::LAUNCH_TIMEOUT,
                 message: format!(
-                    "kernel `{name}` ran longer than the time limit of {:?}",
-                    self.launch.time_limit.unwrap_or_default()
+                    "kernel `{name}` ran longer than the time limit of {:?}, {}",
+                    self.launch.time_limit.unwrap_or_default(),
+                    self.standing(&progress)
                 ),
             }),
             _ => Err(progress.fault.take().map_or_else(

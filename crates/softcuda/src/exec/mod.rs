@@ -4,6 +4,7 @@
 
 pub(crate) mod barrier;
 pub(crate) mod block;
+mod buffer;
 pub(crate) mod context;
 pub(crate) mod fault;
 pub(crate) mod helpers;

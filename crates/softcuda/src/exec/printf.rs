@@ -44,7 +44,8 @@ struct Arguments<'a, S> {
 impl<S: Source> Arguments<'_, S> {
     /// The next argument of `size` bytes.
     fn take(&mut self, size: u64) -> Result<u64, u64> {
-        let address = self.next.next_multiple_of(size);
+        // Whatever wraps around is not readable.
+        let address = self.next.checked_next_multiple_of(size).ok_or(self.next)?;
         self.next = address.wrapping_add(size);
         self.count += 1;
         let mut value = 0;

@@ -1,6 +1,7 @@
 //! Host threads that run blocks, and the watchdog that stops launches.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -21,6 +22,11 @@ const IDLE_TICKS: u32 = 40;
 /// Threads of a grid below which waking other host threads costs more than they bring.
 const SMALL_GRID: u64 = 2048;
 
+/// No launch is in the queue.
+const NONE: usize = 0;
+/// Several launches are in the queue: no address.
+const SEVERAL: usize = 1;
+
 #[derive(Debug, Default)]
 struct Queue {
     launches: VecDeque<Arc<LaunchState>>,
@@ -37,6 +43,8 @@ struct Watch {
 #[derive(Debug, Default)]
 struct Pool {
     queue: Mutex<Queue>,
+    /// The address of the only launch in the queue, [`NONE`] or [`SEVERAL`]: readable without the lock.
+    sole: AtomicUsize,
     work: Condvar,
     watch: Mutex<Watch>,
     watch_wake: Condvar,
@@ -105,6 +113,56 @@ fn stack_pointer() -> u64 {
     (&raw const here).addr() as u64
 }
 
+impl Pool {
+    /// Changes the queue.
+    fn change(&self, change: impl FnOnce(&mut VecDeque<Arc<LaunchState>>)) {
+        let mut queue = lock(&self.queue);
+        change(&mut queue.launches);
+        self.note(&queue);
+    }
+
+    /// Notes what the queue holds.
+    fn note(&self, queue: &Queue) {
+        let sole = match (queue.launches.front(), queue.launches.len()) {
+            (None, _) => NONE,
+            (Some(launch), 1) => Arc::as_ptr(launch).addr(),
+            _ => SEVERAL,
+        };
+        self.sole.store(sole, Ordering::Relaxed);
+    }
+
+    /// Whether a thread that has run a block of `launch` should turn to another launch: one of higher priority, or any if
+    /// the block waits for others, which may be blocks of that one.
+    fn calls_away(&self, launch: &Arc<LaunchState>, gave_way: bool) -> bool {
+        let sole = self.sole.load(Ordering::Relaxed);
+        if sole == NONE || sole == Arc::as_ptr(launch).addr() {
+            return false;
+        }
+        let priority = launch.launch.priority;
+        lock(&self.queue).launches.iter().any(|other| {
+            !Arc::ptr_eq(other, launch)
+                && (gave_way || other.launch.priority < priority)
+                && other.wants_help()
+        })
+    }
+}
+
+impl Queue {
+    /// The launch to work for: of those with the highest priority, the one whose turn it is.
+    fn next(&mut self) -> Option<Arc<LaunchState>> {
+        self.launches.retain(|launch| launch.wants_help());
+        let highest = self.launches.iter().map(|l| l.launch.priority).min()?;
+        let at = self
+            .launches
+            .iter()
+            .position(|l| l.launch.priority == highest)?;
+        let launch = self.launches.remove(at)?;
+        // Launches take turns when there are several.
+        self.launches.push_back(Arc::clone(&launch));
+        Some(launch)
+    }
+}
+
 fn work(pool: &Pool) {
     let stack_limit = stack_pointer() - WORKER_STACK as u64 + STACK_RESERVE;
     loop {
@@ -114,10 +172,9 @@ fn work(pool: &Pool) {
                 if queue.shutdown {
                     return;
                 }
-                queue.launches.retain(|launch| launch.wants_help());
-                if let Some(launch) = queue.launches.pop_front() {
-                    // Launches take turns when there are several.
-                    queue.launches.push_back(Arc::clone(&launch));
+                let next = queue.next();
+                pool.note(&queue);
+                if let Some(launch) = next {
                     break launch;
                 }
                 queue = pool
@@ -126,7 +183,16 @@ fn work(pool: &Pool) {
                     .unwrap_or_else(PoisonError::into_inner);
             }
         };
-        launch.participate(stack_limit);
+        launch.participate(stack_limit, |gave_way| pool.calls_away(&launch, gave_way));
+        // Blocks that wait were this thread's to look after; now anybody may.
+        if launch.wants_help() {
+            pool.change(|launches| {
+                if !launches.iter().any(|other| Arc::ptr_eq(other, &launch)) {
+                    launches.push_back(Arc::clone(&launch));
+                }
+            });
+            pool.work.notify_one();
+        }
     }
 }
 
@@ -168,6 +234,8 @@ pub(crate) fn run(launch: &Launch, workers: &Workers) -> Result<(), Fault> {
     if state.blocks() == 0 || state.tids.is_empty() {
         return Ok(());
     }
+    // A context that was cancelled runs nothing, however short.
+    state.check_limits();
     let pool = &workers.pool;
     {
         let mut watch = lock(&pool.watch);
@@ -187,7 +255,7 @@ pub(crate) fn run(launch: &Launch, workers: &Workers) -> Result<(), Fault> {
         useful.min(workers.count().saturating_sub(1).max(1))
     };
     if helpers > 0 {
-        lock(&pool.queue).launches.push_back(Arc::clone(&state));
+        pool.change(|launches| launches.push_back(Arc::clone(&state)));
         if helpers >= workers.count() {
             pool.work.notify_all();
         } else {
@@ -197,16 +265,14 @@ pub(crate) fn run(launch: &Launch, workers: &Workers) -> Result<(), Fault> {
         }
     }
     if caller_runs {
-        state.participate(stack_pointer() - CALLER_STACK);
+        state.participate(stack_pointer() - CALLER_STACK, |_| false);
     }
     let result = state.wait();
     lock(&pool.watch)
         .launches
         .retain(|other| !Arc::ptr_eq(other, &state));
     if helpers > 0 {
-        lock(&pool.queue)
-            .launches
-            .retain(|other| !Arc::ptr_eq(other, &state));
+        pool.change(|launches| launches.retain(|other| !Arc::ptr_eq(other, &state)));
     }
     result
 }

@@ -80,7 +80,9 @@ impl Lower<'_, '_, '_> {
                     let variable = &self.unit.program.variables()[index as usize];
                     let address = self.unit.addresses[index as usize];
                     let size = u32::try_from(variable.size).unwrap_or(u32::MAX);
+                    let allowed = !request.write || variable.space != Space::Const;
                     if request.space != AccessSpace::Shared
+                        && allowed
                         && address.is_multiple_of(u64::from(request.size))
                         && inside(offset, size)
                     {
@@ -200,7 +202,12 @@ impl Lower<'_, '_, '_> {
         let look = self.b.create_block();
         self.branch(inside, look, refused);
         self.b.switch_to_block(look);
-        let shadow = self.context(I64, field!(shadow));
+        let map = if request.write {
+            field!(writable)
+        } else {
+            field!(shadow)
+        };
+        let shadow = self.context(I64, map);
         let granule = self.b.ins().ushr_imm_u(offset, 8);
         let granule = self.b.ins().ishl_imm_u(granule, 1);
         let place = self.b.ins().iadd(shadow, granule);

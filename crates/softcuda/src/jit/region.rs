@@ -269,6 +269,10 @@ pub(super) fn native(
         lower.line = inst.line;
     }
     lower.check_stack(frame);
+    // Chains of calls can take for ever without a loop: each function of a few that calls the next one twice.
+    if lower.calls_functions() {
+        lower.poll();
+    }
     lower.locate_local();
     for reg in live_in(function)[0].iter() {
         let zero = lower.zero(classes[reg as usize]);
@@ -312,6 +316,13 @@ impl Lower<'_, '_, '_> {
         let stride = frame_stride(plan.frame_bytes);
         let offset = self.b.ins().imul_imm_u(thread, stride as i64);
         self.b.ins().iadd(base, offset)
+    }
+
+    fn calls_functions(&self) -> bool {
+        self.function.insts().any(|inst| match &inst.kind {
+            Kind::Call(call) => !matches!(call.callee, Callee::Builtin(_)),
+            _ => false,
+        })
     }
 
     /// Faults if the local or the host stack is too small for this function.

@@ -21,7 +21,7 @@ use crate::exec::fault::{Access, Site};
 use crate::exec::helpers;
 use crate::exec::kernel::ResumePoint;
 use crate::program::ir::{Callee, Function, Kind, Line};
-use crate::program::{KernelInfo, LoadError, Program};
+use crate::program::{KernelInfo, LoadError, MAX_LOCAL, Program};
 
 /// Functions of the host that compiled code calls, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -149,6 +149,10 @@ pub(super) struct Unit<'a> {
 /// other by distance, which reaches 2 GiB on x86-64 and 128 MiB on 64-bit Arm, so they must not lie where an allocator
 /// happens to have room.
 const CODE_BYTES: usize = 64 << 20;
+
+/// Bytes of the host's stack that one function may have: stacks are checked when a function has its frame already, and
+/// that must have fitted the reserve.
+const MAX_HOST_FRAME: u32 = 64 << 10;
 
 type AccessKey = (u8, u32, bool, bool);
 
@@ -283,6 +287,18 @@ impl<'a> Unit<'a> {
                     Unsupported::anywhere(format!("the code generator failed: {error:?}"))
                 })
         });
+        let frame = context
+            .compiled_code()
+            .and_then(|code| code.buffer.frame_layout())
+            .map_or(0, |layout| layout.frame_to_fp_offset);
+        let result = result.and_then(|()| {
+            if frame <= MAX_HOST_FRAME {
+                return Ok(());
+            }
+            Err(Unsupported::anywhere(format!(
+                "too many values are alive at once: they need {frame} bytes of the host's stack, of {MAX_HOST_FRAME}"
+            )))
+        });
         if result.is_ok() {
             self.builder_context = Some(builder_context);
         }
@@ -291,37 +307,77 @@ impl<'a> Unit<'a> {
     }
 
     /// Bytes of local memory for the deepest chain of calls from `function`, and whether chains are unbounded.
-    fn local_need(&self, function: &Function, path: &mut Vec<u32>) -> (u32, bool) {
-        let mut deepest = super::calls::outgoing_bytes(self.program, function);
+    fn local_need(&self, function: &Function) -> (u32, bool) {
+        /// A function on the path, with those it calls still to be visited.
+        struct Visit {
+            function: Option<u32>,
+            frame: u32,
+            callees: Vec<u32>,
+            deepest: u32,
+        }
         let mut unbounded = false;
+        let mut visit = |number: Option<u32>, function: &Function| {
+            let (mut callees, indirect) = self.callees(function);
+            callees.sort_unstable();
+            callees.dedup();
+            unbounded |= indirect;
+            Visit {
+                function: number,
+                frame: function.frame_bytes,
+                callees,
+                deepest: super::calls::outgoing_bytes(self.program, function),
+            }
+        };
+        // Each function is visited once, however many chains lead to it, and without recursion here: the call graph is
+        // as deep and as wide as the author of the text pleased. `None` while it is on the path.
+        let mut known: HashMap<u32, Option<u32>> = HashMap::new();
+        let mut path = vec![visit(None, function)];
+        let mut cycle = false;
+        loop {
+            let top = path.last_mut().expect("the root is popped last");
+            let Some(callee) = top.callees.pop() else {
+                let need = top.frame.saturating_add(top.deepest);
+                if let Some(number) = top.function {
+                    known.insert(number, Some(need));
+                }
+                path.pop();
+                match path.last_mut() {
+                    Some(caller) => caller.deepest = caller.deepest.max(need),
+                    None => return (need, unbounded || cycle),
+                }
+                continue;
+            };
+            match known.get(&callee) {
+                Some(Some(need)) => top.deepest = top.deepest.max(*need),
+                Some(None) => cycle = true,
+                None => {
+                    if let Some(body) = self.program.body(callee) {
+                        known.insert(callee, None);
+                        path.push(visit(Some(callee), body));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The functions that a function may call, and whether it calls through addresses.
+    fn callees(&self, function: &Function) -> (Vec<u32>, bool) {
+        let mut callees = Vec::new();
+        let mut indirect = false;
         for inst in function.insts() {
             let Kind::Call(call) = &inst.kind else {
                 continue;
             };
-            let callees: Vec<u32> = match call.callee {
-                Callee::Function(callee) => vec![callee],
-                Callee::Indirect(..) => {
-                    unbounded = true;
-                    self.program.addressed().iter().copied().collect()
-                }
-                Callee::Builtin(_) => continue,
-            };
-            for callee in callees {
-                if path.contains(&callee) {
-                    unbounded = true;
-                    continue;
-                }
-                let Some(body) = self.program.body(callee) else {
-                    continue;
-                };
-                path.push(callee);
-                let (need, deep) = self.local_need(body, path);
-                path.pop();
-                deepest = deepest.max(need);
-                unbounded |= deep;
+            match call.callee {
+                Callee::Function(callee) => callees.push(callee),
+                Callee::Indirect(..) => indirect = true,
+                Callee::Builtin(_) => {}
             }
         }
-        (function.frame_bytes.saturating_add(deepest), unbounded)
+        if indirect {
+            callees.extend(self.program.addressed());
+        }
+        (callees, indirect)
     }
 }
 
@@ -414,7 +470,15 @@ pub(super) fn compile(
         .map_or(0, |param| param.offset + param.size);
     let shared = program.shared_layout(&reach);
     let mut unit = Unit::new(program, addresses, shared, param_bytes).map_err(internal)?;
-    let (local_bytes, recursive) = unit.local_need(flat, &mut Vec::new());
+    let (local_bytes, recursive) = unit.local_need(flat);
+    if local_bytes > MAX_LOCAL {
+        return Err(LoadError {
+            code: CUresult::INVALID_PTX,
+            message: format!(
+                "kernel `{name}` needs {local_bytes} bytes of local memory for each thread: at most {MAX_LOCAL}"
+            ),
+        });
+    }
 
     let classes = registers::classes(flat);
     let plan = Plan::new(flat, &classes, sync::stop).map_err(|what| refuse(&name, what))?;
@@ -435,7 +499,9 @@ pub(super) fn compile(
         let mut targets: Vec<u32> = program.addressed().iter().copied().collect();
         targets.sort_unstable();
         for target in targets {
-            if program.body(target).is_some() && !program.summary(target).stops {
+            // A kernel's address can be taken, but not called.
+            let callable = |body: &Function| !body.is_entry && !program.summary(target).stops;
+            if program.body(target).is_some_and(callable) {
                 unit.native(target).map_err(internal)?;
             }
         }
@@ -466,6 +532,7 @@ pub(super) fn compile(
             region: unsafe {
                 core::mem::transmute::<*const u8, RegionFn>(unit.module.get_finalized_function(id))
             },
+            place: resume.inst.map(|inst| program.place(inst.line)),
         })
         .collect();
     #[expect(clippy::iter_over_hash_type, reason = "each entry has its own place")]

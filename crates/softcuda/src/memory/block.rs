@@ -13,6 +13,8 @@ pub(crate) enum Kind {
     Managed,
     /// A variable of a module.
     Variable,
+    /// A constant of a module: only the host writes it.
+    Constant,
     /// Device-side `malloc`.
     Heap,
     /// Stream-ordered memory in use.
@@ -25,6 +27,11 @@ impl Kind {
     /// Whether every context may use the memory.
     pub(crate) fn is_shared(self) -> bool {
         matches!(self, Self::Pinned | Self::Managed)
+    }
+
+    /// Whether kernels may write it.
+    pub(crate) fn is_writable(self) -> bool {
+        self != Self::Constant
     }
 
     /// Whether it counts as device memory.
@@ -44,6 +51,7 @@ impl Kind {
             Self::Pinned => "page-locked host allocation",
             Self::Managed => "managed allocation",
             Self::Variable => "module variable",
+            Self::Constant => "module constant",
             Self::Heap => "device-side malloc",
             Self::Pooled => "stream-ordered allocation",
             Self::Cached => "free block of a memory pool",

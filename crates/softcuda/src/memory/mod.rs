@@ -32,6 +32,8 @@ pub(crate) struct MemoryMap {
     /// One `u16` per granule of the range: how many of its bytes are valid. Readable for the whole range while
     /// `slow`, which owns it, lives. Written by other threads at any time, each entry at once.
     pub(crate) shadow: *const u16,
+    /// As `shadow`, for writes: constants have no byte here. Owned by `slow` too.
+    pub(crate) writable: *const u16,
     /// Everything that is not decided by the shadow.
     pub(crate) slow: Arc<dyn SlowPath>,
 }

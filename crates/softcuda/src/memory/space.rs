@@ -185,7 +185,10 @@ impl Space {
         }
         table.blocks.insert(offset, block);
         drop(table);
-        if let Some(byte) = self.poison.filter(|_| !matches!(kind, Kind::Variable)) {
+        if let Some(byte) = self
+            .poison
+            .filter(|_| !matches!(kind, Kind::Variable | Kind::Constant))
+        {
             self.fill(block.address, byte, size);
         }
         Ok(block)
@@ -365,7 +368,7 @@ impl Space {
             .values()
             .filter(|block| block.kind != Kind::Cached && which(block));
         for block in chosen {
-            if !view.shadow().mark(block.address - self.base(), block.size) {
+            if !view.mark(block.address - self.base(), block) {
                 return fail(CUresult::OUT_OF_MEMORY, "the host is out of memory");
             }
         }
@@ -386,7 +389,7 @@ impl Space {
                 .values()
                 .filter(|b| b.context == peer && !view.sees(b))
             {
-                view.shadow().clear(block.address - self.base(), block.size);
+                view.clear(block.address - self.base(), block);
             }
         }
         Ok(true)
@@ -397,14 +400,14 @@ impl Space {
         let views = table.views.iter().filter_map(|(_, view)| view.upgrade());
         views
             .filter(|view| view.sees(block))
-            .all(|view| view.shadow().mark(offset, block.size))
+            .all(|view| view.mark(offset, block))
     }
 
     fn unmark(&self, table: &Table, block: &Block) {
         let offset = block.address - self.base();
         for view in table.views.iter().filter_map(|(_, view)| view.upgrade()) {
             if view.sees(block) {
-                view.shadow().clear(offset, block.size);
+                view.clear(offset, block);
             }
         }
     }
@@ -691,6 +694,24 @@ mod tests {
     }
 
     #[test]
+    fn kernels_read_constants_and_do_not_write_them() {
+        let (space, view) = space(1 << 24);
+        let constant = space
+            .allocate(Request {
+                kind: Kind::Constant,
+                ..request(300)
+            })
+            .expect("room");
+        let offset = constant.address - space.base();
+        assert_eq!(view.valid(offset), (256, 0));
+        assert_eq!(view.valid(offset + 256), (44, 0));
+        space
+            .free(constant.address, &[Kind::Constant])
+            .expect("allocated above");
+        assert_eq!(view.valid(offset), (0, 0));
+    }
+
+    #[test]
     fn other_contexts_see_shared_memory_and_peers_only() {
         let (space, first) = space(1 << 24);
         let second = View::new(&space, 2, 0).expect("a shadow map");
@@ -701,7 +722,11 @@ mod tests {
                 ..request(300)
             })
             .expect("room");
-        let valid = |view: &View, block: &Block| view.shadow().valid(block.address - space.base());
+        let valid = |view: &View, block: &Block| {
+            let (read, write) = view.valid(block.address - space.base());
+            assert_eq!(read, write, "none of these is constant");
+            read
+        };
         assert_eq!((valid(&first, &own), valid(&second, &own)), (256, 0));
         assert_eq!(
             (valid(&first, &shared), valid(&second, &shared)),

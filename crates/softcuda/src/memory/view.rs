@@ -17,6 +17,8 @@ use crate::error::{Outcome, fail};
 pub(crate) struct View {
     space: Arc<Space>,
     shadow: Shadow,
+    /// As `shadow`, without what kernels may only read.
+    writable: Shadow,
     context: u64,
     device: usize,
     peers: RwLock<BTreeSet<u64>>,
@@ -33,7 +35,8 @@ impl fmt::Debug for View {
 impl View {
     /// The view of a new context with this number on this device.
     pub(crate) fn new(space: &Arc<Space>, context: u64, device: usize) -> Outcome<Arc<Self>> {
-        let Some(shadow) = Shadow::new(space.len()) else {
+        let (Some(shadow), Some(writable)) = (Shadow::new(space.len()), Shadow::new(space.len()))
+        else {
             return fail(
                 CUresult::OUT_OF_MEMORY,
                 "the system has no address space left for a context",
@@ -42,6 +45,7 @@ impl View {
         let view = Arc::new(Self {
             space: Arc::clone(space),
             shadow,
+            writable,
             context,
             device,
             peers: RwLock::default(),
@@ -59,6 +63,7 @@ impl View {
             base: self.space.base(),
             len: self.space.len(),
             shadow: self.shadow.as_ptr(),
+            writable: self.writable.as_ptr(),
             slow,
         }
     }
@@ -68,9 +73,23 @@ impl View {
         self.context
     }
 
-    /// The map of valid bytes.
-    pub(crate) fn shadow(&self) -> &Shadow {
-        &self.shadow
+    /// Makes a block, which lies `offset` bytes into the range, valid. False if the system is out of memory.
+    #[must_use]
+    pub(super) fn mark(&self, offset: u64, block: &Block) -> bool {
+        self.shadow.mark(offset, block.size)
+            && (!block.kind.is_writable() || self.writable.mark(offset, block.size))
+    }
+
+    /// Makes a block invalid.
+    pub(super) fn clear(&self, offset: u64, block: &Block) {
+        self.shadow.clear(offset, block.size);
+        self.writable.clear(offset, block.size);
+    }
+
+    /// How many bytes of the granule at `offset` may be read and written.
+    #[cfg(test)]
+    pub(super) fn valid(&self, offset: u64) -> (u16, u16) {
+        (self.shadow.valid(offset), self.writable.valid(offset))
     }
 
     /// Whether kernels of the context may use the block.

@@ -26,11 +26,15 @@ pub(super) struct Environment<'a, 'm> {
     /// Grows by variables declared in bodies.
     pub(super) variables: &'m mut Vec<Variable>,
     pub(super) shared: &'m mut Vec<SharedVariable>,
+    /// What no assembler would accept, in words and where: found by the way, so not all that there is.
+    pub(super) problems: &'m mut Vec<(Line, String)>,
 }
 
-/// The next multiple of `align`, which may be 0 for "any".
+/// The next multiple of `align`, which may be 0 for "any"; the greatest number where there is none.
 pub(super) fn align_up(offset: u32, align: u32) -> u32 {
-    offset.next_multiple_of(align.max(1))
+    offset
+        .checked_next_multiple_of(align.max(1))
+        .unwrap_or(u32::MAX)
 }
 
 /// Lays parameters out one after another with their alignment.
@@ -191,6 +195,10 @@ impl<'a> Builder<'a, '_, '_> {
         self.block().insts.push(Inst { kind, line });
     }
 
+    fn invalid(&mut self, text: String) {
+        self.environment.problems.push((self.line, text));
+    }
+
     fn unsupported(&mut self, text: String) {
         self.emit(Kind::Unsupported(text.into()));
     }
@@ -225,6 +233,10 @@ impl<'a> Builder<'a, '_, '_> {
         for statement in statements {
             match statement {
                 Statement::Label(name) => {
+                    if self.scopes.is_declared_here(name.text) {
+                        self.line.ptx = self.environment.lines.line(name.span);
+                        self.invalid(format!("the label `{}` is defined twice", name.text));
+                    }
                     let block = self.new_block();
                     self.scopes.declare(name.text, Entity::Label(block));
                 }
@@ -359,7 +371,7 @@ impl<'a> Builder<'a, '_, '_> {
         let then = match op.opcode {
             Opcode::Bra => match self.label(instruction.operands.first()) {
                 Some(target) => target,
-                None => return self.unsupported("branch to an unknown label".to_owned()),
+                None => return self.invalid_branch(instruction),
             },
             _ => self.new_block(),
         };
@@ -378,6 +390,12 @@ impl<'a> Builder<'a, '_, '_> {
         self.current = Some(rest);
     }
 
+    fn invalid_branch(&mut self, instruction: &Instruction<'a>) {
+        let name = instruction.operands.first().and_then(Tree::name);
+        let name = name.map_or("", |name| name.text);
+        self.invalid(format!("a branch to `{name}`, which is no label here"));
+    }
+
     fn label(&mut self, operand: Option<&Tree<'a>>) -> Option<BlockId> {
         let name = operand?.name()?;
         match self.scopes.lookup(name.text, &mut self.function)? {
@@ -393,7 +411,7 @@ impl<'a> Builder<'a, '_, '_> {
                     self.block();
                     self.finish_block(Term::Jump(target));
                 }
-                None => self.unsupported("branch to an unknown label".to_owned()),
+                None => self.invalid_branch(instruction),
             },
             Opcode::Brx => self.indexed_branch(instruction),
             Opcode::Ret => self.terminate(Term::Ret),
@@ -573,6 +591,16 @@ impl<'a> Builder<'a, '_, '_> {
                     "__assertfail" => Builtin::AssertFail,
                     "malloc" => Builtin::Malloc,
                     "free" => Builtin::Free,
+                    // What the device runtime of CUDA has, and this one has not yet.
+                    _ if target.starts_with("cuda") || target.starts_with("__") => {
+                        return Err(format!("call of `{target}`, which is not supported"));
+                    }
+                    _ if self.environment.functions.contains_key(target) => {
+                        self.invalid(format!(
+                            "a call of `{target}`, which is declared, but not defined anywhere"
+                        ));
+                        return Err(format!("call of `{target}`, which is not defined"));
+                    }
                     _ => return Err(format!("call of `{target}`, which is not defined")),
                 }),
             }

@@ -1,14 +1,18 @@
 //! Functions that stop threads are inlined into their callers, so that every stop is in the kernel itself.
 
+use cuprum_driver_sys::CUresult;
+
 use super::flow;
 use super::ir::{
     Argument, Base, Block, BlockId, Callee, Function, Inst, Kind, Line, Operand, Signature, Symbol,
     Term, may_wait,
 };
-use super::{LoadError, Program, suspends};
+use super::{LoadError, MAX_LOCAL, Program, suspends};
 
 /// Most blocks that a kernel may have after inlining.
 const MAX_BLOCKS: usize = 1 << 17;
+/// Deepest chain of functions that are inlined into each other.
+const MAX_DEPTH: usize = 200;
 
 /// What callers must know of a function.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -209,6 +213,13 @@ fn inline(
             ),
         ));
     }
+    if stack.len() > MAX_DEPTH {
+        return Err(program.unsupported(
+            &flat.name,
+            inst.line,
+            "functions that synchronise threads call each other too deeply",
+        ));
+    }
     if flat.blocks.len() + body.blocks.len() > MAX_BLOCKS {
         return Err(program.unsupported(
             &flat.name,
@@ -218,6 +229,15 @@ fn inline(
     }
     let frame = flat.frame_bytes;
     flat.frame_bytes = frame.saturating_add(body.frame_bytes);
+    if flat.frame_bytes > MAX_LOCAL {
+        return Err(LoadError {
+            code: CUresult::INVALID_PTX,
+            message: format!(
+                "kernel `{}` needs {} bytes of local memory and more for each thread: at most {MAX_LOCAL}",
+                flat.name, flat.frame_bytes
+            ),
+        });
+    }
     let reg_base = flat.regs.len() as u32;
     flat.regs.extend(&body.regs);
     let transfers = transfers(call, &body.signature, frame, inst.line)

@@ -24,6 +24,9 @@ use ir::{Callee, Function, Kind, Line, Operand, Symbol, Term};
 pub(crate) use inline::transfers;
 pub(crate) use variables::{SharedVariable, Variable};
 
+/// Bytes of local memory that a thread may have, as on hardware; its stack comes on top.
+pub(crate) const MAX_LOCAL: u32 = 512 << 10;
+
 /// Newest PTX version that is understood.
 const NEWEST_PTX: (u8, u8) = (9, 9);
 
@@ -113,11 +116,19 @@ impl Program {
             addressed: HashSet::new(),
             summaries: Vec::new(),
         };
-        program.load(ptx, &module);
-        Ok(program)
+        let problems = program.load(ptx, &module);
+        match problems.into_iter().next() {
+            None => Ok(program),
+            Some((line, text)) => Err(LoadError {
+                code: CUresult::INVALID_PTX,
+                message: format!("PTX line {}: {text}", line.ptx),
+            }),
+        }
     }
 
-    fn load(&mut self, ptx: &str, module: &cuprum_ptx::Module<'_>) {
+    /// Builds the functions and variables. Answers what no assembler would accept.
+    fn load(&mut self, ptx: &str, module: &cuprum_ptx::Module<'_>) -> Vec<(Line, String)> {
+        let mut problems = Vec::new();
         let lines = LineIndex::new(ptx);
         // Names first: everything may refer to what stands further down.
         let mut functions: HashMap<&str, u32> = HashMap::new();
@@ -177,6 +188,7 @@ impl Program {
                 symbols: &symbols,
                 variables: &mut self.variables,
                 shared: &mut self.shared,
+                problems: &mut problems,
             };
             let mut built = build::build(function, body, &mut environment);
             flow::prune(&mut built);
@@ -193,6 +205,7 @@ impl Program {
                 self.kernel_functions.push(index);
             }
         }
+        problems
     }
 
     /// Finds the functions whose address is taken, in code or in initial values.
@@ -296,6 +309,11 @@ impl Program {
         let mut flat = inline::flatten(self, function)?;
         lockstep::keep(&mut flat);
         crate::jit::compile(self, function, info, &flat, addresses).map(Arc::new)
+    }
+
+    /// The functions with a body.
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = &Function> {
+        self.functions.iter().flatten()
     }
 
     pub(crate) fn body(&self, function: u32) -> Option<&Function> {

@@ -49,6 +49,11 @@ impl<'a> Scopes<'a> {
         self.stack.last_mut().expect("a scope was pushed above")
     }
 
+    /// Whether the innermost scope declares this name.
+    pub(super) fn is_declared_here(&mut self, name: &str) -> bool {
+        self.top().names.contains_key(name)
+    }
+
     pub(super) fn declare(&mut self, name: &'a str, entity: Entity<'a>) {
         self.top().names.insert(name, entity);
     }

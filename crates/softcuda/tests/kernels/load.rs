@@ -359,12 +359,19 @@ fn kernels_print_whole_lines() {
     drop(context);
     assert_eq!(take(), expected);
 
-    // A small buffer keeps the newest whole lines.
+    // A small buffer keeps the newest whole lines, and says how many it lost.
     let _context = TestContext::on(0);
     ok!(cuCtxSetLimit(CUlimit::PRINTF_FIFO_SIZE, 100));
     launch(function(load(), "speak"), 8, 32, CUstream::NULL, &[]);
     ok!(cuCtxSynchronize());
-    let kept = take();
+    let mut kept = take();
+    let told = kept.remove(0);
+    let lost = 8 * 32 - kept.len();
+    assert!(
+        told.starts_with(&format!("[{lost} records of device printf are lost"))
+            && told.ends_with("]\n"),
+        "{told}"
+    );
     assert!((2..=3).contains(&kept.len()), "{kept:?}");
     assert!(
         kept.iter()

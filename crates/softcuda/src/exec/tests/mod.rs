@@ -226,6 +226,7 @@ impl Machine {
                 base: self.base(),
                 len: ARENA as u64,
                 shadow: self.arena.shadow.as_ptr().cast(),
+                writable: self.arena.shadow.as_ptr().cast(),
                 slow: Arc::clone(&self.arena) as Arc<dyn SlowPath>,
             },
             stack_bytes: 1024,
@@ -236,6 +237,7 @@ impl Machine {
             resident_per_sm: config.resident.div_ceil(2),
             grid_id: 1,
             grid_workspace: 0,
+            priority: 0,
         };
         run(&launch, &WORKERS)
     }
