@@ -19,7 +19,7 @@ fn order(first: i32, second: i32) -> (Vec<u32>, Vec<u32>) {
         ));
         stream
     });
-    let (ticket, a, b) = (zeros(1), zeros(40), zeros(5));
+    let (ticket, a, b) = (shared_word(), zeros(40), zeros(5));
     let (go, nobody) = (shared_word(), u32::MAX);
     launch(
         tickets,
@@ -28,6 +28,10 @@ fn order(first: i32, second: i32) -> (Vec<u32>, Vec<u32>) {
         streams[0],
         &[arg(&a), arg(&ticket), arg(&go), arg(&2u32)],
     );
+    // SAFETY: a live word, which kernels change atomically.
+    while unsafe { ticket.read_volatile() } < 3 {
+        std::thread::yield_now();
+    }
     launch(
         tickets,
         5,
