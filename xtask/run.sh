@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a bundle on a machine with an NVIDIA GPU. Usage: OUT=folder run.sh STAGE...
-# Stages: facts cubins tests tour examples sanitize bench all
+# Stages: facts cubins tests corpus tour examples sanitize bench all
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 out=${OUT:-$PWD}
@@ -19,6 +19,7 @@ for s in "$@"; do
   case $s in
     facts) stage facts bash -c 'date -u; nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.mem --format=csv; nvcc --version | tail -2; lscpu | grep -E "Model name|^CPU\(s\)"';;
     tests) stage tests bin/tests;;
+    corpus) stage corpus bin/corpus-compare run corpus "$out/corpus.md";;
     cubins) stage cubins bin/examples load cubins;;
     tour) stage tour bin/examples tour --device all --out "$out/tour";;
     examples) stage examples bin/examples all;;
@@ -30,7 +31,7 @@ for s in "$@"; do
     bench)
       nvcc -O3 -std=c++17 -arch=native --shared -Xcompiler -fPIC benches/peers/peers.cu -o "$work/libpeers.so" -lcuda || exit 1
       CUPRUM_PEERS=$work/libpeers.so stage bench bin/benches --bench;;
-    all) "$here/run.sh" facts cubins tests tour sanitize bench; exit $?;;
+    all) "$here/run.sh" facts cubins tests corpus tour sanitize bench; exit $?;;
     *) echo "unknown stage $s"; exit 2;;
   esac
 done

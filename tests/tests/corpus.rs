@@ -4,12 +4,9 @@
 //!
 //! By default each source is compiled once, by a compiler and in a form that change from source to source.
 //! `CUPRUM_CORPUS=full` takes all three NVRTCs and all three forms (plain, `-lineinfo`, `-G`), and a sample of the
-//! sources for `compute_120` too; `CUPRUM_CORPUS=parse` only parses, for `compute_75`, 90 and 120. Headers that an NVRTC does not carry are looked for in
-//! `CUPRUM_CORPUS_INCLUDE_12` and `CUPRUM_CORPUS_INCLUDE_13`, lists of folders; without them the sources that need
-//! them are shown as ignored.
+//! sources for `compute_120` too; `CUPRUM_CORPUS=parse` only parses, for `compute_75`, 90 and 120.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
@@ -96,13 +93,11 @@ fn main() -> ExitCode {
             architecture,
             form,
         };
-        let folders = folders(wheel);
-        let ignored = lacks_headers(&job.source, wheel, &folders);
         let name = format!(
             "{wheel:?} compute_{architecture} {} {}",
             FORMS[form].0, job.source.name
         );
-        trials.push(Trial::test(name, move || run(&job, &folders)).with_ignored_flag(ignored));
+        trials.push(Trial::test(name, move || run(&job)));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
@@ -171,33 +166,7 @@ fn plan(sources: &[Arc<Source>]) -> Vec<(Arc<Source>, Wheel, u32, usize)> {
     plan
 }
 
-/// Whether this compiler lacks headers that the source includes.
-fn lacks_headers(source: &Source, wheel: Wheel, folders: &[PathBuf]) -> bool {
-    let carried: &[&str] = if wheel == Wheel::Cuda13_5 {
-        &["cuda", "cccl"]
-    } else {
-        &[]
-    };
-    folders.is_empty()
-        && source
-            .headers
-            .iter()
-            .any(|group| !carried.contains(&group.as_str()))
-}
-
-/// Where the headers of a compiler's CUDA version are, beyond those it carries.
-fn folders(wheel: Wheel) -> Vec<PathBuf> {
-    let variable = if wheel == Wheel::Cuda12_9 {
-        "CUPRUM_CORPUS_INCLUDE_12"
-    } else {
-        "CUPRUM_CORPUS_INCLUDE_13"
-    };
-    std::env::var_os(variable)
-        .map(|list| std::env::split_paths(&list).collect())
-        .unwrap_or_default()
-}
-
-fn run(job: &Job, folders: &[PathBuf]) -> Result<(), Failed> {
+fn run(job: &Job) -> Result<(), Failed> {
     let source = &*job.source;
     let mut program = Program::from_file(&source.path)?.compiler(Nvrtc::of_wheel(job.wheel)?);
     for option in source
@@ -208,7 +177,7 @@ fn run(job: &Job, folders: &[PathBuf]) -> Result<(), Failed> {
     {
         program = program.option(option);
     }
-    for folder in folders.iter().map(Path::new) {
+    for folder in source.header_dirs(job.wheel)? {
         program = program.include_dir(folder);
     }
     let compiled = compile(&program, Target::Ptx(job.architecture));

@@ -23,6 +23,7 @@ const EXECUTABLES: &[(&str, &str, &str, &str)] = &[
     ("cuprum-tests", "--test", "devices", "tests"),
     ("cuprum-benches", "--bench", "all", "benches"),
     ("cuprum-tests", "--bin", "all-examples", "examples"),
+    ("cuprum-tests", "--bin", "corpus-compare", "corpus-compare"),
 ];
 
 /// Folders copied as they are.
@@ -111,8 +112,15 @@ fn build(package: &str, kind: &str, target: &str) -> Result<PathBuf> {
         .ok_or_else(|| format!("cargo named no executable for {target} of {package}").into())
 }
 
-/// Compiles the shipped kernels to cubins with the pinned NVRTC, so that the GPU machine can show that they load.
+/// Compiles the shipped kernels to cubins with the pinned NVRTC, so that the GPU machine can show that they load, and the
+/// corpus to PTX, so that it need not be compiled there.
 fn images(stage: &Path) -> Result<()> {
+    run_command(
+        Command::new(stage.join("bin/corpus-compare"))
+            .arg("compile")
+            .arg(stage.join("corpus"))
+            .env("CUPRUM_FETCH", "1"),
+    )?;
     let cubins = stage.join("cubins");
     fs::create_dir_all(&cubins)?;
     run_command(

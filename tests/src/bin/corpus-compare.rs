@@ -71,10 +71,7 @@ fn compile_all(folder: &Path) -> Result<()> {
         for option in &source.options {
             program = program.option(option);
         }
-        for dir in std::env::var_os("CUPRUM_CORPUS_INCLUDE_13")
-            .iter()
-            .flat_map(std::env::split_paths)
-        {
+        for dir in source.header_dirs(Wheel::Cuda13_0)? {
             program = program.include_dir(dir);
         }
         let image = compile(&program, Target::Ptx(architecture(&source)))

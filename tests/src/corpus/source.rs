@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use cuprum::codegen::nvrtc::Wheel;
+use cuprum::codegen::nvrtc::{Headers, Wheel, header_dirs};
 
 /// How a source is compiled: the name of the form and the options that make it.
 pub const FORMS: [(&str, &[&str]); 3] = [
@@ -62,6 +62,23 @@ impl Source {
             compiles: head.get("expect") != Some(&"fail"),
             path,
         }
+    }
+
+    /// The folders with the headers that it includes and the compiler does not carry.
+    ///
+    /// # Errors
+    /// If they are not there and cannot be fetched.
+    pub fn header_dirs(&self, wheel: Wheel) -> cuprum::codegen::Result<Vec<PathBuf>> {
+        let groups: Vec<Headers> = self
+            .headers
+            .iter()
+            .map(|group| match group.as_str() {
+                "cccl" => Headers::Cccl,
+                "curand" => Headers::Curand,
+                _ => Headers::Cuda,
+            })
+            .collect();
+        header_dirs(wheel, &groups)
     }
 
     /// Whether this compiler can make this form of it. NVRTC 13.5 fails on 128-bit division below `compute_100` in debug

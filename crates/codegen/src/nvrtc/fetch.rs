@@ -1,4 +1,4 @@
-//! Bringing an NVRTC where there is none: pip downloads a pinned wheel, Python unpacks it into Cuprum's cache.
+//! Bringing an NVRTC, or headers, where there are none: pip downloads a pinned wheel, Python unpacks it into Cuprum's cache.
 
 use std::fs::{self, File, TryLockError};
 use std::io::Write as _;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::search::Surroundings;
-use super::wheels::Wheel;
+use super::wheels::Package;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How the names of the directories begin in which a fetch works.
@@ -20,16 +20,16 @@ with zipfile.ZipFile(sys.argv[1]) as wheel:
             wheel.extract(name, sys.argv[2])
 ";
 
-/// Downloads and unpacks `wheel` into Cuprum's cache, unless it is there, and answers its folder.
+/// Downloads and unpacks `package` into Cuprum's cache, unless it is there, and answers its folder.
 ///
 /// Safe when several processes do it at once: one works, the others wait for its lock and find the result. The folder appears by one
 /// rename, so what is there is whole.
-pub(crate) fn fetch(wheel: Wheel, surroundings: &Surroundings) -> Result<PathBuf> {
+pub(crate) fn fetch(package: &Package, surroundings: &Surroundings) -> Result<PathBuf> {
     let failed = |text: String| Error::new(ErrorKind::Fetch, text);
-    if !wheel.fits_this_machine() {
+    if !package.fits_this_machine() {
         return Err(failed(format!(
             "there is no wheel of {} for {} on {}; set CUPRUM_NVRTC to an NVRTC library",
-            wheel.requirement(),
+            package.requirement(),
             std::env::consts::OS,
             std::env::consts::ARCH
         )));
@@ -38,7 +38,7 @@ pub(crate) fn fetch(wheel: Wheel, surroundings: &Surroundings) -> Result<PathBuf
         return Err(failed("no place to put NVRTC: there is no home directory; set CUPRUM_CACHE_DIR to a directory that can be written".into()));
     };
     let root = cache.join("nvrtc");
-    let folder = root.join(wheel.folder());
+    let folder = root.join(package.folder());
     if folder.is_dir() {
         return Ok(folder);
     }
@@ -71,16 +71,17 @@ pub(crate) fn fetch(wheel: Wheel, surroundings: &Surroundings) -> Result<PathBuf
         return Ok(folder);
     }
     say(&format!(
-        "fetching {} (NVIDIA's run-time compiler, {} MB, by pip) into {}",
-        wheel.requirement(),
-        wheel.megabytes(),
+        "fetching {} ({}, {} MB, by pip) into {}",
+        package.requirement(),
+        package.what,
+        package.megabytes,
         folder.display()
     ));
     let work = tempfile::Builder::new()
         .prefix(WORK)
         .tempdir_in(&root)
         .map_err(|error| Error::io("create a directory in", &root, error))?;
-    let file = download(wheel, surroundings, work.path())?;
+    let file = download(package, surroundings, work.path())?;
     let unpacked = work.path().join("unpacked");
     let mut unpack = Command::new(&surroundings.python);
     unpack.arg("-c").arg(UNPACK).arg(&file).arg(&unpacked);
@@ -110,12 +111,12 @@ fn remove_leftovers(root: &Path) {
 }
 
 /// `pip download` of exactly the pinned files, into `dir`; answers the wheel's path.
-fn download(wheel: Wheel, surroundings: &Surroundings, dir: &Path) -> Result<PathBuf> {
+fn download(package: &Package, surroundings: &Surroundings, dir: &Path) -> Result<PathBuf> {
     let requirements = dir.join("requirements.txt");
-    let mut line = wheel.requirement().to_owned();
-    for file in wheel.files() {
+    let mut line = package.requirement().to_owned();
+    for hash in package.hashes() {
         line.push_str(" --hash=sha256:");
-        line.push_str(file.sha256);
+        line.push_str(hash);
     }
     let write = File::create(&requirements).and_then(|mut file| writeln!(file, "{line}"));
     write.map_err(|error| Error::io("write", &requirements, error))?;
@@ -138,7 +139,7 @@ fn download(wheel: Wheel, surroundings: &Surroundings, dir: &Path) -> Result<Pat
     .env_remove("PIP_PLATFORM")
     .env_remove("PIP_CONSTRAINT")
     .env("PIP_REQUIRE_VIRTUALENV", "0");
-    run(pip, &format!("download {}", wheel.requirement()))?;
+    run(pip, &format!("download {}", package.requirement()))?;
     let found = fs::read_dir(dir)
         .into_iter()
         .flatten()
@@ -147,7 +148,7 @@ fn download(wheel: Wheel, surroundings: &Surroundings, dir: &Path) -> Result<Pat
     found.ok_or_else(|| {
         Error::new(
             ErrorKind::Fetch,
-            format!("pip downloaded no wheel of {}", wheel.requirement()),
+            format!("pip downloaded no wheel of {}", package.requirement()),
         )
     })
 }
@@ -202,6 +203,7 @@ fn say(text: &str) {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use super::super::wheels::Wheel;
     use super::*;
 
     fn surroundings(python: &Path, cache: &Path) -> Surroundings {
@@ -229,7 +231,7 @@ mod tests {
     fn failures_say_what_to_do() {
         let root = tempfile::tempdir().expect("a directory");
         let missing = fetch(
-            Wheel::Cuda13_5,
+            Wheel::Cuda13_5.package(),
             &surroundings(Path::new("/nonexistent/python"), root.path()),
         )
         .expect_err("no python");
@@ -237,22 +239,32 @@ mod tests {
         insta::assert_snapshot!(missing, @"cannot download nvidia-cuda-nvrtc==13.5.37: /nonexistent/python does not start (No such file or directory (os error 2)). Install Python with pip, or set CUPRUM_PYTHON to it, or set CUPRUM_NVRTC to an NVRTC library");
 
         let no_pip = python(root.path(), "echo 'No module named pip' >&2; exit 1");
-        let text = fetch(Wheel::Cuda13_5, &surroundings(&no_pip, root.path()))
-            .expect_err("no pip")
-            .to_string();
+        let text = fetch(
+            Wheel::Cuda13_5.package(),
+            &surroundings(&no_pip, root.path()),
+        )
+        .expect_err("no pip")
+        .to_string();
         assert!(text.contains("hint: install pip for this Python"), "{text}");
 
         let offline = python(
             root.path(),
             "echo 'ERROR: No matching distribution found' >&2; exit 1",
         );
-        let text = fetch(Wheel::Cuda13_5, &surroundings(&offline, root.path()))
-            .expect_err("offline")
-            .to_string();
+        let text = fetch(
+            Wheel::Cuda13_5.package(),
+            &surroundings(&offline, root.path()),
+        )
+        .expect_err("offline")
+        .to_string();
         assert!(text.contains("hint: pip reached no index"), "{text}");
 
         fs::create_dir(root.path().join("nvrtc/.fetching-dead")).expect("create");
-        fetch(Wheel::Cuda13_5, &surroundings(&offline, root.path())).expect_err("offline");
+        fetch(
+            Wheel::Cuda13_5.package(),
+            &surroundings(&offline, root.path()),
+        )
+        .expect_err("offline");
         let left: Vec<_> = fs::read_dir(root.path().join("nvrtc"))
             .expect("the folder")
             .map(|entry| entry.expect("an entry").file_name())
@@ -279,7 +291,7 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     assert!(
-                        fetch(Wheel::Cuda13_0, &surroundings)
+                        fetch(Wheel::Cuda13_0.package(), &surroundings)
                             .expect("fetched")
                             .is_dir()
                     );

@@ -8,6 +8,7 @@
 //! A library once opened stays open until the process ends.
 
 mod fetch;
+mod headers;
 #[expect(unsafe_code, reason = "the one module that calls NVRTC")]
 pub(crate) mod raw;
 mod search;
@@ -19,9 +20,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+pub use headers::header_dirs;
 pub use search::Origin;
 pub(crate) use search::Surroundings;
-pub use wheels::Wheel;
+pub use wheels::{Headers, Wheel};
 
 use crate::compile::Target;
 use crate::error::{Error, ErrorKind, Result};
@@ -279,7 +281,7 @@ impl Nvrtc {
     }
 
     fn fetch(wheel: Wheel, surroundings: &Surroundings) -> Result<Self> {
-        let folder = fetch::fetch(wheel, surroundings)?;
+        let folder = fetch::fetch(wheel.package(), surroundings)?;
         let path = search::named(&folder).ok_or_else(|| {
             Error::new(
                 ErrorKind::Fetch,

@@ -1,6 +1,6 @@
 //! The wheels that Cuprum knows how to fetch, each pinned to one version and to the hashes of its files.
 
-/// A pinned NVRTC wheel.
+/// A pinned NVRTC wheel, and the CUDA version whose headers belong to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wheel {
@@ -12,28 +12,214 @@ pub enum Wheel {
     Cuda12_9,
 }
 
-/// One file of a wheel.
+/// A group of CUDA's headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Headers {
+    /// `cuda_fp16.h`, `cooperative_groups.h`, `mma.h` and the like.
+    Cuda,
+    /// libcu++, CUB and Thrust.
+    Cccl,
+    /// `curand_kernel.h` and what it includes.
+    Curand,
+}
+
+/// A wheel of one version.
 #[derive(Debug)]
-pub(crate) struct File {
-    /// `std::env::consts::OS` and `ARCH` of the machines it is for.
-    os: &'static str,
-    arch: &'static str,
-    /// SHA-256 of the file, hexadecimal.
-    pub(crate) sha256: &'static str,
+pub(crate) struct Package {
+    requirement: &'static str,
+    /// What is in it, for people.
+    pub(crate) what: &'static str,
+    /// Bytes to download, in MB, rounded.
+    pub(crate) megabytes: u32,
+    /// SHA-256 of its files, hexadecimal, in the order of [`PLATFORMS`].
+    hashes: [&'static str; 3],
+}
+
+/// `std::env::consts::OS` and `ARCH` of the machines that wheels are for.
+const PLATFORMS: [(&str, &str); 3] = [
+    ("linux", "x86_64"),
+    ("linux", "aarch64"),
+    ("windows", "x86_64"),
+];
+
+/// NVIDIA's run-time compiler.
+const NVRTC_13_5: Package = Package {
+    requirement: "nvidia-cuda-nvrtc==13.5.37",
+    what: "NVIDIA's run-time compiler",
+    megabytes: 58,
+    hashes: [
+        "86b4d68058807988b7d9af5b44917a0601e9c337f35ccd657bfb3c759ff8d8bc",
+        "36e4fa2a8ada293f5693d308e531c196ab6f91cf7a0ff479bf96a537d43a6096",
+        "e8e6c10b251385707ae3abd7b4ee118de6736fd7678d0f0f4eab4d759f679c21",
+    ],
+};
+
+/// NVIDIA's run-time compiler.
+const NVRTC_13_0: Package = Package {
+    requirement: "nvidia-cuda-nvrtc==13.0.88",
+    what: "NVIDIA's run-time compiler",
+    megabytes: 90,
+    hashes: [
+        "ad9b6d2ead2435f11cbb6868809d2adeeee302e9bb94bcf0539c7a40d80e8575",
+        "d27f20a0ca67a4bb34268a5e951033496c5b74870b868bacd046b1b8e0c3267b",
+        "6bcd4e7f8e205cbe644f5a98f2f799bef9556fefc89dd786e79a16312ce49872",
+    ],
+};
+
+/// NVIDIA's run-time compiler.
+const NVRTC_12_9: Package = Package {
+    requirement: "nvidia-cuda-nvrtc-cu12==12.9.86",
+    what: "NVIDIA's run-time compiler",
+    megabytes: 90,
+    hashes: [
+        "210cf05005a447e29214e9ce50851e83fc5f4358df8b453155d5e1918094dcb4",
+        "096d4de6bda726415dfaf3198d4f5c522b8e70139c97feef5cd2ca6d4cd9cead",
+        "72972ebdcf504d69462d3bcd67e7b81edd25d0fb85a2c46d3ea3517666636349",
+    ],
+};
+
+/// CUDA's headers.
+const RUNTIME_13_0: Package = Package {
+    requirement: "nvidia-cuda-runtime==13.0.88",
+    what: "CUDA's headers",
+    megabytes: 3,
+    hashes: [
+        "422a38f7c739ecbdd3a4b6ec7ed0a1d74db43d8e9bc26685f3d845638922b178",
+        "8ba16a33998ee3ee2bf11c8f13e36e3ff86a1d6ad165ffeee863d6eabd0b5f67",
+        "0156cf8f3453025938aab80bcca909506f4e82f1584a17736df7edeba882cc02",
+    ],
+};
+
+/// CUDA's internal headers.
+const CRT_13_0: Package = Package {
+    requirement: "nvidia-cuda-crt==13.0.88",
+    what: "CUDA's internal headers",
+    megabytes: 1,
+    hashes: [
+        "2c8043c7c9e02492716426e9919fc78d2c5b3b2a7a768a88e952676b08aa55a4",
+        "ee2ea2a97073e02ee62bb27841f437332be2c248e3eac013df07997ada39c003",
+        "31e02c52916804ca15e31f272a96181d8fadaf40c4c82a77a6f78071a22eccf3",
+    ],
+};
+
+/// CUDA's C++ libraries.
+const CCCL_13_0: Package = Package {
+    requirement: "nvidia-cuda-cccl==13.0.85",
+    what: "CUDA's C++ libraries",
+    megabytes: 4,
+    hashes: [
+        "e0da7ad981f3a8aff08241b5bfc1af868742a63e2762f53a5171c492ef242649",
+        "6f0203e29fed809ee2b7fe9b1344df66ecab990c37d6a2e0e189b26d6c97ed7c",
+        "e160c6f031687b913fbe6e82e43f1788c3dd2a2a6378d3a8b15a31934b3ab285",
+    ],
+};
+
+/// cuRAND.
+const CURAND_13_0: Package = Package {
+    requirement: "nvidia-curand==10.4.0.35",
+    what: "cuRAND",
+    megabytes: 59,
+    hashes: [
+        "1aee33a5da6e1db083fe2b90082def8915f30f3248d5896bcec36a579d941bfc",
+        "133df5a7509c3e292aaa2b477afd0194f06ce4ea24d714d616ff36439cee349a",
+        "65b1710aa6961d326b411e314b374290904c5ddf41dc3f766ebc3f1d7d4ca69f",
+    ],
+};
+
+/// CUDA's headers.
+const RUNTIME_12_9: Package = Package {
+    requirement: "nvidia-cuda-runtime-cu12==12.9.79",
+    what: "CUDA's headers",
+    megabytes: 4,
+    hashes: [
+        "25bba2dfb01d48a9b59ca474a1ac43c6ebf7011f1b0b8cc44f54eb6ac48a96c3",
+        "83469a846206f2a733db0c42e223589ab62fd2fabac4432d2f8802de4bded0a4",
+        "8e018af8fa02363876860388bd10ccb89eb9ab8fb0aa749aaf58430a9f7c4891",
+    ],
+};
+
+/// CUDA's C++ libraries.
+const CCCL_12_9: Package = Package {
+    requirement: "nvidia-cuda-cccl-cu12==12.9.27",
+    what: "CUDA's C++ libraries",
+    megabytes: 3,
+    hashes: [
+        "37869e17ce2e1ecec6eddf1927cca0f8c34e64fd848d40453df559091e2d7117",
+        "d7898b38aa68beaa234d48f0868273702342a196d6e2e9d0ef058dca2390ebea",
+        "72106f95a9bb3be18472806b4f663ebf0f9248a86d14b4ae3305725b855d9d92",
+    ],
+};
+
+/// cuRAND.
+const CURAND_12_9: Package = Package {
+    requirement: "nvidia-curand-cu12==10.3.10.19",
+    what: "cuRAND",
+    megabytes: 68,
+    hashes: [
+        "49b274db4780d421bd2ccd362e1415c13887c53c214f0d4b761752b8f9f6aa1e",
+        "de663377feb1697e1d30ed587b07d5721fdd6d2015c738d7528a6002a6134d37",
+        "e8129e6ac40dc123bd948e33d3e11b4aa617d87a583fa2f21b3210e90c743cde",
+    ],
+};
+
+impl Package {
+    /// The package's name and version as pip takes it, `nvidia-cuda-nvrtc==13.5.37`.
+    pub(crate) const fn requirement(&self) -> &'static str {
+        self.requirement
+    }
+
+    /// The hashes of its files.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = &'static str> {
+        self.hashes.into_iter()
+    }
+
+    /// The folder it is unpacked into, in Cuprum's cache.
+    pub(crate) fn folder(&self) -> String {
+        format!(
+            "{}-{}-{}",
+            self.requirement.replace("==", "-"),
+            std::env::consts::OS,
+            std::env::consts::ARCH
+        )
+    }
+
+    /// Whether there is a file for this machine.
+    pub(crate) fn fits_this_machine(&self) -> bool {
+        PLATFORMS.contains(&(std::env::consts::OS, std::env::consts::ARCH))
+    }
 }
 
 impl Wheel {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Cuda13_5, Self::Cuda13_0, Self::Cuda12_9];
 
+    pub(crate) const fn package(self) -> &'static Package {
+        match self {
+            Self::Cuda13_5 => &NVRTC_13_5,
+            Self::Cuda13_0 => &NVRTC_13_0,
+            Self::Cuda12_9 => &NVRTC_12_9,
+        }
+    }
+
+    /// The packages with a group of headers of this CUDA version; none for what NVRTC carries itself. CUDA's headers
+    /// and its C++ libraries include each other.
+    pub(crate) const fn headers(self, group: Headers) -> &'static [&'static Package] {
+        match (self, group) {
+            (Self::Cuda13_5, Headers::Cuda | Headers::Cccl) => &[],
+            (Self::Cuda13_0, Headers::Cuda | Headers::Cccl) => {
+                &[&RUNTIME_13_0, &CRT_13_0, &CCCL_13_0]
+            }
+            (Self::Cuda12_9, Headers::Cuda | Headers::Cccl) => &[&RUNTIME_12_9, &CCCL_12_9],
+            (Self::Cuda13_5 | Self::Cuda13_0, Headers::Curand) => &[&CURAND_13_0],
+            (Self::Cuda12_9, Headers::Curand) => &[&CURAND_12_9],
+        }
+    }
+
     /// The package's name and version as pip takes it, `nvidia-cuda-nvrtc==13.5.37`.
     #[must_use]
     pub const fn requirement(self) -> &'static str {
-        match self {
-            Self::Cuda13_5 => "nvidia-cuda-nvrtc==13.5.37",
-            Self::Cuda13_0 => "nvidia-cuda-nvrtc==13.0.88",
-            Self::Cuda12_9 => "nvidia-cuda-nvrtc-cu12==12.9.86",
-        }
+        self.package().requirement()
     }
 
     /// NVRTC's version in it.
@@ -49,84 +235,12 @@ impl Wheel {
     /// Bytes to download, in MB, rounded.
     #[must_use]
     pub const fn megabytes(self) -> u32 {
-        match self {
-            Self::Cuda13_5 => 58,
-            Self::Cuda13_0 | Self::Cuda12_9 => 90,
-        }
+        self.package().megabytes
     }
 
     /// The folder it is unpacked into, in Cuprum's cache.
     pub(crate) fn folder(self) -> String {
-        format!(
-            "{}-{}-{}",
-            self.requirement().replace("==", "-"),
-            std::env::consts::OS,
-            std::env::consts::ARCH
-        )
-    }
-
-    /// All files of this version.
-    pub(crate) fn files(self) -> &'static [File] {
-        match self {
-            Self::Cuda13_5 => &[
-                File {
-                    os: "linux",
-                    arch: "x86_64",
-                    sha256: "86b4d68058807988b7d9af5b44917a0601e9c337f35ccd657bfb3c759ff8d8bc",
-                },
-                File {
-                    os: "linux",
-                    arch: "aarch64",
-                    sha256: "36e4fa2a8ada293f5693d308e531c196ab6f91cf7a0ff479bf96a537d43a6096",
-                },
-                File {
-                    os: "windows",
-                    arch: "x86_64",
-                    sha256: "e8e6c10b251385707ae3abd7b4ee118de6736fd7678d0f0f4eab4d759f679c21",
-                },
-            ],
-            Self::Cuda13_0 => &[
-                File {
-                    os: "linux",
-                    arch: "x86_64",
-                    sha256: "ad9b6d2ead2435f11cbb6868809d2adeeee302e9bb94bcf0539c7a40d80e8575",
-                },
-                File {
-                    os: "linux",
-                    arch: "aarch64",
-                    sha256: "d27f20a0ca67a4bb34268a5e951033496c5b74870b868bacd046b1b8e0c3267b",
-                },
-                File {
-                    os: "windows",
-                    arch: "x86_64",
-                    sha256: "6bcd4e7f8e205cbe644f5a98f2f799bef9556fefc89dd786e79a16312ce49872",
-                },
-            ],
-            Self::Cuda12_9 => &[
-                File {
-                    os: "linux",
-                    arch: "x86_64",
-                    sha256: "210cf05005a447e29214e9ce50851e83fc5f4358df8b453155d5e1918094dcb4",
-                },
-                File {
-                    os: "linux",
-                    arch: "aarch64",
-                    sha256: "096d4de6bda726415dfaf3198d4f5c522b8e70139c97feef5cd2ca6d4cd9cead",
-                },
-                File {
-                    os: "windows",
-                    arch: "x86_64",
-                    sha256: "72972ebdcf504d69462d3bcd67e7b81edd25d0fb85a2c46d3ea3517666636349",
-                },
-            ],
-        }
-    }
-
-    /// Whether there is a file for this machine.
-    pub(crate) fn fits_this_machine(self) -> bool {
-        self.files()
-            .iter()
-            .any(|file| file.os == std::env::consts::OS && file.arch == std::env::consts::ARCH)
+        self.package().folder()
     }
 }
 
@@ -136,13 +250,24 @@ mod tests {
 
     #[test]
     fn every_file_has_a_hash_of_its_own() {
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = std::collections::BTreeMap::new();
         for wheel in Wheel::ALL {
-            assert!(wheel.requirement().ends_with(char::is_numeric));
-            for file in wheel.files() {
-                assert_eq!(file.sha256.len(), 64);
-                assert!(file.sha256.bytes().all(|byte| byte.is_ascii_hexdigit()));
-                assert!(seen.insert(file.sha256), "{} twice", file.sha256);
+            let groups = [Headers::Cuda, Headers::Cccl, Headers::Curand];
+            let headers = groups
+                .iter()
+                .flat_map(|&group| wheel.headers(group))
+                .copied();
+            for package in headers.chain([wheel.package()]) {
+                assert!(package.requirement().ends_with(char::is_numeric));
+                for hash in package.hashes() {
+                    assert_eq!(hash.len(), 64);
+                    assert!(hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
+                    let known = seen.insert(hash, package.requirement());
+                    assert!(
+                        known.is_none_or(|known| known == package.requirement()),
+                        "{hash} twice"
+                    );
+                }
             }
         }
     }
