@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a bundle on a machine with an NVIDIA GPU. Usage: OUT=folder run.sh STAGE...
-# Stages: facts cubins tests corpus tour examples sanitize bench all
+# Stages: facts cubins tests corpus tour examples memcheck racecheck sanitize (both) bench (BENCH picks some) all
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 out=${OUT:-$PWD}
@@ -23,14 +23,13 @@ for s in "$@"; do
     cubins) stage cubins bin/examples load cubins;;
     tour) stage tour bin/examples tour --device all --out "$out/tour";;
     examples) stage examples bin/examples all;;
-    sanitize)
-      stage memcheck-tour sanitize memcheck bin/examples tour --device cuda:0 --out "$work/tour-memcheck"
-      stage racecheck-tour sanitize racecheck bin/examples tour --device cuda:0 --out "$work/tour-racecheck"
-      stage memcheck-tests sanitize memcheck bin/tests --skip faults:: '[cuda:0'
-      stage racecheck-tests sanitize racecheck bin/tests --skip faults:: '[cuda:0';;
+    sanitize) "$here/run.sh" memcheck racecheck || failed=1;;
+    memcheck|racecheck)
+      stage $s-tour sanitize $s bin/examples tour --device cuda:0 --out "$work/tour-$s"
+      stage $s-tests sanitize $s bin/tests --skip faults:: '[cuda:0';;
     bench)
       nvcc -O3 -std=c++17 -arch=native --shared -Xcompiler -fPIC benches/peers/peers.cu -o "$work/libpeers.so" -lcuda || exit 1
-      CUPRUM_PEERS=$work/libpeers.so stage bench bin/benches --bench;;
+      CUPRUM_PEERS=$work/libpeers.so stage bench bin/benches --bench ${BENCH:-};;
     all) "$here/run.sh" facts cubins tests corpus tour sanitize bench; exit $?;;
     *) echo "unknown stage $s"; exit 2;;
   esac
