@@ -25,6 +25,11 @@ pub(crate) struct Declaration {
     pub(crate) parameters: Vec<Parameter>,
 }
 
+/// The parameters of a list such as stands between the brackets of a declaration.
+pub(crate) fn list(text: &str) -> Option<Vec<Parameter>> {
+    parameters(&scan::code_only(text), text)
+}
+
 /// All kernels declared in a text.
 pub(crate) fn kernels(text: &str) -> Vec<Declaration> {
     if !text.contains("__global__") {

@@ -26,6 +26,10 @@ pub enum ErrorKind {
     Compiler,
     /// The module has no such function.
     NotFound,
+    /// The declaration of a typed kernel and the kernel of the module have different parameters.
+    Mismatch,
+    /// A requirement of a typed kernel is not met by the arguments of a launch.
+    Requirement,
     /// The file system refused something that could not be done without.
     Io,
     /// The driver refused something; [`Error::driver`] has its error.

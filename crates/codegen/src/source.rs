@@ -8,6 +8,10 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Error, ErrorKind, Result};
 use crate::headers;
 use crate::nvrtc::{Nvrtc, Request};
+use crate::repr::{Declarations, DeviceRepr};
+
+/// The header in memory that holds the declarations of Rust types.
+const TYPES: &str = "cuprum/types.h";
 
 /// A CUDA C++ source and how to compile it.
 ///
@@ -30,6 +34,7 @@ pub struct Source {
     pub(crate) include_dirs: Vec<PathBuf>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) name_expressions: Vec<String>,
+    pub(crate) declarations: Declarations,
     pub(crate) extern_c: bool,
     pub(crate) virtual_headers: bool,
     pub(crate) cache: bool,
@@ -47,6 +52,7 @@ impl Source {
             include_dirs: Vec::new(),
             headers: Vec::new(),
             name_expressions: Vec::new(),
+            declarations: Declarations::new(),
             extern_c: false,
             virtual_headers: true,
             cache: true,
@@ -118,6 +124,32 @@ impl Source {
     pub fn name_expression(mut self, expression: impl Into<String>) -> Self {
         self.name_expressions.push(expression.into());
         self
+    }
+
+    /// Declares a Rust type before the source, under its C++ name, with the layout that it has in Rust. See [`DeviceRepr`].
+    ///
+    /// # Panics
+    /// If another type was declared by the same name.
+    pub fn declare<T: DeviceRepr>(mut self) -> Self {
+        self.declarations.add::<T>();
+        if self.declarations.is_empty() {
+            return self;
+        }
+        let text = self.declarations.to_string();
+        match self.headers.iter_mut().find(|(name, _)| name == TYPES) {
+            Some((_, header)) => *header = text,
+            None => {
+                self.options.push(format!("--pre-include={TYPES}"));
+                self.headers.push((TYPES.to_owned(), text));
+            }
+        }
+        self
+    }
+
+    /// The declarations of Rust types as C++.
+    #[must_use]
+    pub fn declarations(&self) -> String {
+        self.declarations.to_string()
     }
 
     /// Whether the source is put into `extern "C" { }`, so that kernels are found by their plain names. Off by default.

@@ -11,7 +11,7 @@ pub use error::{Error, Result};
 
 /// What most programs use.
 pub mod prelude {
-    pub use cuprum_codegen::SourceModule;
+    pub use cuprum_codegen::{DeviceRepr, Source, SourceModule, kernel};
     pub use cuprum_driver_core::{
         Context, Device, DeviceBuffer, DeviceCopy, DeviceView, DeviceViewMut, Event, Function,
         LaunchConfig, Module, PinnedBuffer, Stream,

@@ -526,6 +526,12 @@ impl Function {
         }
     }
 
+    /// The names and types of the parameters, where the source is known: see [`Function::with_param_names`].
+    #[must_use]
+    pub fn param_names(&self) -> &[ParamName] {
+        &self.inner.param_names
+    }
+
     /// What the kernel needs and allows.
     #[must_use]
     #[inline]

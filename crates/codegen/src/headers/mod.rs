@@ -29,6 +29,7 @@ pub(crate) const VIRTUAL: &[(&str, &str)] = &[
     ("cuda_surface_types.h", EMPTY),
     ("cuda_texture_types.h", EMPTY),
     (PRELUDE, include_str!("prelude.h")),
+    ("cuprum/span.h", include_str!("span.h")),
     ("device_functions.h", EMPTY),
     ("device_launch_parameters.h", EMPTY),
     ("driver_types.h", EMPTY),
