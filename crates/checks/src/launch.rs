@@ -1,6 +1,6 @@
 //! Launches: what is checked before one, and what a kernel is given.
 
-use cuprum::driver::{DeviceAttribute, DeviceCopy, ErrorKind, Limit};
+use cuprum::driver::{DeviceAttribute, DeviceCopy, ErrorKind, Limit, Module};
 use cuprum::prelude::{DeviceBuffer, LaunchConfig};
 
 use crate::check::{Check, Failure, Report, Subject, check, ensure, ensure_eq};
@@ -15,6 +15,7 @@ pub(crate) fn checks() -> Vec<Check> {
         check!(dynamic_shared_memory_up_to_the_limit),
         check!(module_variables),
         check!(limits_can_be_raised),
+        check!(parts_are_linked),
         check!(missing_names_list_what_is_there),
         check!(printf_writes_whole_lines, Alone).with_output(four_lines),
         check!(blocking_launches_end_before_they_return, Alone)
@@ -364,4 +365,52 @@ fn limits_can_be_raised(subject: &Subject) -> Result<Report, Failure> {
     )?;
     ensure_eq!(out.to_vec()?[0], 400, "the depth that was counted");
     Ok(Report::exact(3))
+}
+
+/// What one PTX text declares another defines; a symbol that nobody defines is an error that names it.
+fn parts_are_linked(subject: &Subject) -> Result<Report, Failure> {
+    const HEAD: &str = ".version 6.0\n.target sm_60\n.address_size 64\n";
+    let user = format!(
+        "{HEAD}.extern .func (.param .b32 r) twice(.param .b32 x);
+        .extern .global .align 4 .u32 step;
+        .visible .entry sum(.param .u64 out) {{ .reg .b32 %r<4>; .reg .b64 %d<3>;
+            ld.param.u64 %d1, [out]; cvta.to.global.u64 %d2, %d1; ld.global.u32 %r1, [%d2];
+            {{ .param .b32 x; .param .b32 r; st.param.b32 [x], %r1; call.uni (r), twice, (x); ld.param.b32 %r2, [r]; }}
+            ld.global.u32 %r3, [step]; add.u32 %r2, %r2, %r3; st.global.u32 [%d2], %r2; ret; }}"
+    );
+    let owner = format!(
+        "{HEAD}.visible .global .align 4 .u32 step = 100;
+        .visible .func (.param .b32 r) twice(.param .b32 x) {{ .reg .b32 %r<3>;
+            ld.param.b32 %r1, [x]; shl.b32 %r2, %r1, 1; st.param.b32 [r], %r2; ret; }}"
+    );
+    let context = subject.stream.context();
+    let mut cases = 0;
+    for parts in [
+        [user.as_str(), owner.as_str()],
+        [owner.as_str(), user.as_str()],
+    ] {
+        let module = Module::linked(context, &parts)?;
+        let mut value = DeviceBuffer::from_slice(&subject.stream, &[21u32])?;
+        let one = LaunchConfig::new((1, 1, 1), (1, 1, 1));
+        launch(
+            &module.function("sum")?,
+            &subject.stream,
+            one,
+            (&mut value,),
+        )?;
+        ensure_eq!(value.to_vec()?[0], 142, "twice 21 and the step");
+        module.global::<u32>("step")?;
+        cases += 1;
+    }
+    let Err(error) = Module::linked(context, &[user.as_str()]) else {
+        return Err(Failure::new(
+            "a module with symbols that nobody defines links",
+        ));
+    };
+    let text = error.to_string();
+    ensure!(
+        text.contains("step") || text.contains("twice"),
+        "no symbol is named: {text}"
+    );
+    Ok(Report::exact(cases + 1))
 }

@@ -21,6 +21,7 @@ mod event;
 mod image;
 mod launch;
 mod limit;
+mod link;
 mod memory;
 mod module;
 mod parking;

@@ -20,7 +20,7 @@ use crate::tracking::{Access, Tracker};
 use crate::{Error, ErrorKind, Result};
 
 /// The size of the buffers for the messages of the driver's PTX compiler, bytes.
-const LOG_BYTES: usize = 16 * 1024;
+pub(crate) const LOG_BYTES: usize = 16 * 1024;
 
 /// A module, counted: one image of code loaded into a context.
 ///
@@ -85,7 +85,7 @@ impl Module {
 
     /// # Safety
     /// `image` points at null-terminated PTX or at a whole cubin or fat binary.
-    unsafe fn load(context: &Context, image: *const c_void) -> Result<Self> {
+    pub(crate) unsafe fn load(context: &Context, image: *const c_void) -> Result<Self> {
         context.inner().parking().collect(context.inner());
         context.make_current()?;
         let mut errors = vec![0u8; LOG_BYTES];

@@ -151,6 +151,15 @@ entry_points! {
     /// The kernels of a module.
     cuModuleEnumerateFunctions(functions: *mut CUfunction, count: u32, module: CUmodule);
 
+    /// Begins a link. The options, and what they point at, must live until it is destroyed.
+    cuLinkCreate_v2(count: u32, options: *mut CUjit_option, values: *mut *mut c_void, state: *mut CUlinkState);
+    /// Adds an input to a link; `size` counts the null at the end of PTX.
+    cuLinkAddData_v2(state: CUlinkState, kind: CUjitInputType, data: *mut c_void, size: usize, name: *const c_char, count: u32, options: *mut CUjit_option, values: *mut *mut c_void);
+    /// Ends a link: an image, which lives until the link is destroyed.
+    cuLinkComplete(state: CUlinkState, image: *mut *mut c_void, size: *mut usize);
+    /// Destroys a link.
+    cuLinkDestroy(state: CUlinkState);
+
     /// An attribute of a function.
     cuFuncGetAttribute(value: *mut i32, attribute: CUfunction_attribute, function: CUfunction);
     /// Sets an attribute of a function.

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Outcome, fail, lock};
 use crate::event::Event;
+use crate::link::Link;
 use crate::memory::Space;
 use crate::memory::pool::Pool;
 use crate::module::{Function, Module};
@@ -38,6 +39,8 @@ pub(crate) struct Driver {
     pub(crate) modules: Registry<Module>,
     /// Functions that were looked up, of loaded modules.
     pub(crate) functions: Registry<Function>,
+    /// Links that have begun.
+    pub(crate) links: Registry<Link>,
     /// Memory pools.
     pub(crate) pools: Registry<Pool>,
 }
@@ -103,6 +106,7 @@ pub(crate) fn initialize() -> Outcome {
         events: Registry::default(),
         modules: Registry::default(),
         functions: Registry::default(),
+        links: Registry::default(),
         pools,
     };
     DRIVER.get_or_init(|| driver);

@@ -48,6 +48,7 @@ mod error;
 mod event;
 mod image;
 mod launch;
+mod link;
 mod marker;
 mod memory;
 mod module;

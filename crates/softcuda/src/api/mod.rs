@@ -11,6 +11,7 @@ mod device;
 mod event;
 mod general;
 mod launch;
+mod link;
 mod memory;
 mod module;
 mod stream;
@@ -74,6 +75,7 @@ pub fn table() -> &'static DriverTable {
             stream::fill,
             event::fill,
             module::fill,
+            link::fill,
             launch::fill,
         ] {
             fill(&mut table);
@@ -134,7 +136,7 @@ plain_arguments! {
     u8 u16 u32 u64 i32 usize
     CUresult CUcontext CUstream CUevent CUmemoryPool
     CUdevice_attribute CUlimit CUfunc_cache CUpointer_attribute CUmemPool_attribute
-    CUmodule CUfunction CUfunction_attribute
+    CUmodule CUfunction CUfunction_attribute CUlinkState CUjitInputType
     CUhostFn CUstreamCallback CUoccupancyB2DSize
 }
 

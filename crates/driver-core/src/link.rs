@@ -1,0 +1,131 @@
+//! Several PTX texts as one module.
+
+use std::ffi::{CString, c_void};
+
+use cuprum_driver_sys::{CUjit_option, CUjitInputType, CUlinkState};
+
+use crate::call::call;
+use crate::module::LOG_BYTES;
+use crate::{Context, Error, ErrorKind, Module, Result};
+
+/// A link that has begun; destroyed when dropped.
+struct Link<'a> {
+    context: &'a Context,
+    state: CUlinkState,
+    /// Where the driver's linker writes its words. The driver keeps the addresses until the link is destroyed.
+    log: Box<[u8]>,
+}
+
+impl Module {
+    /// Links PTX texts that were made for it (`-rdc=true`) and loads the result: what one declares as `.extern` is
+    /// what another defines.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidImage`] if a text is wrong, or a symbol is not defined or defined twice, with the linker's
+    /// words as [`Error::detail`]; [`ErrorKind::InvalidArgument`] if a text holds a null byte; what else the driver
+    /// returns.
+    pub fn linked(context: &Context, parts: &[&str]) -> Result<Self> {
+        let mut texts = Vec::new();
+        for (index, part) in parts.iter().enumerate() {
+            let text = CString::new(*part).map_err(|error| {
+                let at = error.nul_position();
+                let problem = format!("part {index} of the PTX holds a null byte at offset {at}");
+                Error::new(ErrorKind::InvalidArgument, problem)
+            })?;
+            texts.push(text);
+        }
+        let link = Link::begin(context)?;
+        for (index, text) in texts.iter().enumerate() {
+            link.add(index, text)
+                .map_err(|error| error.fact("part", index))?;
+        }
+        let image = link.complete()?;
+        // SAFETY: the driver's linker made the image, which lives as long as the link.
+        unsafe { Self::load(context, image) }
+    }
+}
+
+impl<'a> Link<'a> {
+    fn begin(context: &'a Context) -> Result<Self> {
+        context.make_current()?;
+        let mut log = vec![0u8; LOG_BYTES].into_boxed_slice();
+        let mut options = [
+            CUjit_option::ERROR_LOG_BUFFER,
+            CUjit_option::ERROR_LOG_BUFFER_SIZE_BYTES,
+        ];
+        let mut values: [*mut c_void; 2] = [
+            log.as_mut_ptr().cast::<c_void>(),
+            std::ptr::without_provenance_mut(LOG_BYTES),
+        ];
+        let mut state = CUlinkState::NULL;
+        // SAFETY: the two options come with a buffer, which lives as long as the link, and its size; `state` is a live
+        // local that the call writes.
+        unsafe {
+            call!(
+                context.driver(),
+                cuLinkCreate_v2(2, options.as_mut_ptr(), values.as_mut_ptr(), &raw mut state)
+            )
+        }
+        .map_err(|failure| context.raise(failure))?;
+        Ok(Self {
+            context,
+            state,
+            log,
+        })
+    }
+
+    fn add(&self, index: usize, text: &CString) -> Result<()> {
+        let name = CString::new(format!("part {index}")).expect("no null byte");
+        let bytes = text.as_bytes_with_nul();
+        // SAFETY: the link lives; the text is read during the call, its size counts the null at its end; no options.
+        unsafe {
+            call!(
+                self.context.driver(),
+                cuLinkAddData_v2(
+                    self.state,
+                    CUjitInputType::PTX,
+                    bytes.as_ptr().cast_mut().cast::<c_void>(),
+                    bytes.len(),
+                    name.as_ptr(),
+                    0,
+                    std::ptr::null_mut(),
+                    std::ptr::null_mut()
+                )
+            )
+        }
+        .map_err(|failure| self.explained(self.context.raise(failure)))
+    }
+
+    /// The image, valid while the link lives.
+    fn complete(&self) -> Result<*const c_void> {
+        let (mut image, mut size) = (std::ptr::null_mut(), 0usize);
+        // SAFETY: the link lives; both are live locals that the call writes.
+        unsafe {
+            call!(
+                self.context.driver(),
+                cuLinkComplete(self.state, &raw mut image, &raw mut size)
+            )
+        }
+        .map_err(|failure| self.explained(self.context.raise(failure)))?;
+        Ok(image.cast_const())
+    }
+
+    /// An error with the linker's words.
+    fn explained(&self, error: Error) -> Error {
+        let words = self.log.split(|&byte| byte == 0).next().unwrap_or_default();
+        let words = String::from_utf8_lossy(words).trim().to_owned();
+        if error.detail().is_none() && !words.is_empty() {
+            error.with_detail(Some(words))
+        } else {
+            error
+        }
+    }
+}
+
+impl Drop for Link<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the link lives, and nothing uses its image any more: loading copies it.
+        let destroyed = unsafe { call!(self.context.driver(), cuLinkDestroy(self.state)) };
+        self.context.inner().note_release(destroyed);
+    }
+}
