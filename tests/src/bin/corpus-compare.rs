@@ -163,8 +163,7 @@ fn row(
     streams: &[Stream; 2],
 ) -> ([String; 3], bool) {
     let outcomes = [0, 1].map(|side| {
-        let module = modules[side].as_ref().map_err(ToString::to_string)?;
-        let (outcome, printed) = captured(|| case.run(module, ptx, &streams[side]))
+        let (outcome, printed) = captured(|| case.run(&modules[side], ptx, &streams[side]))
             .map_err(|error| format!("what it prints: {error}"))?;
         let outcome = outcome?;
         case.judge_printed(&printed)?;

@@ -1,4 +1,4 @@
-//! Kernels of `malloc_new`, `printf_`, `misc_target_a` and `rare_alloca_asm`.
+//! Kernels of `malloc_new`, `printf_`, `misc_target_a`, `rdc_extern`, `rare_alloca_asm` and `cdp`.
 
 use super::inputs::Inputs;
 use super::{Bound, Case};
@@ -7,6 +7,8 @@ pub(super) fn cases() -> Vec<Case> {
     let mut inputs = Inputs::new(0xd3);
     let mut cases = heap(&mut inputs);
     cases.extend(printing());
+    cases.extend(other_module());
+    cases.extend(launches_from_kernels());
     cases.push(Case::new("misc_target_a", "arch").shape(1, 32).judged(
         &[0i32; 3],
         "what the compiler was told and is",
@@ -149,4 +151,65 @@ fn printing() -> Vec<Case> {
             .prints([line.to_owned()]),
     );
     cases
+}
+
+/// What `rdc_extern.cu` declares: a function, `x * k - 0.5`, and two variables.
+const OTHER: &str = "
+.version 6.0
+.target sm_60
+.address_size 64
+.visible .global .align 4 .u32 ext_var = 7;
+.visible .const .align 4 .f32 ext_c[3] = {0f3F800000, 0f42280000, 0f40400000};
+.visible .func (.param .b32 func_retval0) _Z6ext_fnfi(.param .b32 x, .param .b32 k)
+{
+    .reg .f32 %f<4>;
+    .reg .b32 %r<2>;
+    ld.param.f32 %f1, [x];
+    ld.param.u32 %r1, [k];
+    cvt.rn.f32.s32 %f2, %r1;
+    fma.rn.f32 %f3, %f1, %f2, 0fBF000000;
+    st.param.f32 [func_retval0], %f3;
+    ret;
+}
+";
+
+/// One thread: others would read shared memory that it has not written yet.
+fn other_module() -> Vec<Case> {
+    [0.0f32, -15.25, 1.5, 1e6]
+        .into_iter()
+        .map(|x| {
+            // Exact, fused or not.
+            let want = (x + 7.0) * 7.0 - 0.5 + 42.0 + 1.0;
+            Case::new("rdc_extern", "useext")
+                .variant(format!("{x}"))
+                .shape(1, 1)
+                .shared_bytes(4)
+                .update(&[x], &[want], Bound::Equal)
+                .linked_with(OTHER)
+        })
+        .collect()
+}
+
+/// The two blocks of the child add to the same elements, each on its own.
+fn launches_from_kernels() -> [Case; 2] {
+    let p: Vec<i32> = (0..32).map(|t| t * 1000 - 7).collect();
+    let once: Vec<i32> = p.iter().map(|v| v + 9).collect();
+    let initial = p.clone();
+    let judge = move |got: &[i32]| match got
+        .iter()
+        .zip(&initial)
+        .position(|(g, p)| ![5, 10].contains(&(g - p)))
+    {
+        Some(index) => Err(format!("element {index} is {}", got[index])),
+        None => Ok(()),
+    };
+    [
+        Case::new("cdp", "parent")
+            .shape(1, 64)
+            .judged(&p, "5 once or twice", judge),
+        Case::new("cdp", "_Z5childPii")
+            .shape(1, 32)
+            .update(&p, &once, Bound::Equal)
+            .scalar(9i32),
+    ]
 }

@@ -16,17 +16,25 @@ pub struct Outcome {
 }
 
 impl Case {
-    /// Launches the kernel of `module`, which was loaded from `ptx`, on `stream` and reads everything back.
+    /// Launches the kernel on `stream` and reads everything back. The module was loaded from `ptx`, or could not be.
     ///
     /// # Errors
     /// What the driver answered, in words.
-    pub fn run(&self, module: &Module, ptx: &str, stream: &Stream) -> Result<Outcome, String> {
-        let outcome = if self.alone {
-            Module::from_ptx(stream.context(), ptx).and_then(|module| self.launch(&module, stream))
-        } else {
-            self.launch(module, stream)
+    pub fn run(
+        &self,
+        module: &cuprum::driver::Result<Module>,
+        ptx: &str,
+        stream: &Stream,
+    ) -> Result<Outcome, String> {
+        let context = stream.context();
+        let own = match self.linked {
+            Some(more) => Some(Module::linked(context, &[ptx, more])),
+            None => self.alone.then(|| Module::from_ptx(context, ptx)),
         };
-        outcome.map_err(|error| error.to_string())
+        let module = own.as_ref().unwrap_or(module).as_ref();
+        let module = module.map_err(ToString::to_string)?;
+        self.launch(module, stream)
+            .map_err(|error| error.to_string())
     }
 
     /// Compares what the kernel printed with what it should have, line by line in any order.

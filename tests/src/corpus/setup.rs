@@ -57,6 +57,13 @@ impl Case {
         self
     }
 
+    /// Links the module with more PTX, for this case alone: for sources that declare what another defines.
+    #[must_use]
+    pub fn linked_with(mut self, ptx: &'static str) -> Self {
+        (self.alone, self.linked) = (true, Some(ptx));
+        self
+    }
+
     /// The least stack of a thread, for kernels whose use the compiler cannot tell.
     #[must_use]
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
