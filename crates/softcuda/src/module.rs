@@ -271,8 +271,7 @@ fn constant_bytes(program: &Program) -> u64 {
         .variables()
         .iter()
         .filter(|v| v.space == Space::Const)
-        .map(|v| v.size)
-        .sum()
+        .fold(0, |sum, v| sum.saturating_add(v.size))
 }
 
 /// Allocates the variables and writes their initial values; on failure none stays allocated.
@@ -312,7 +311,7 @@ fn place_variables(driver: &Driver, context: &Context, program: &Program) -> Out
         let end = variable
             .relocations
             .iter()
-            .map(|r| r.offset + u64::from(r.bytes))
+            .map(|r| r.offset.saturating_add(u64::from(r.bytes)))
             .max()
             .unwrap_or(0);
         contents.resize(

@@ -156,7 +156,10 @@ impl Lower<'_, '_, '_> {
     /// An argument of a builtin, of `ty`.
     fn builtin_argument(&mut self, call: &Call, index: usize, ty: Type) -> Lowered<Value> {
         match call.args.get(index) {
-            Some(Argument::Frame { offset, .. }) => {
+            Some(Argument::Frame { offset, size }) => {
+                if *size < ty.bytes() {
+                    return Err("a call with an argument that is too small".to_owned());
+                }
                 let base = self.frame_base;
                 Ok(self.b.ins().load(ty, CHECKED, base, *offset as i32))
             }

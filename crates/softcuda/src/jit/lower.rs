@@ -150,6 +150,9 @@ impl Lower<'_, '_, '_> {
             }
             Operand::Not(reg) => {
                 let value = self.get(*reg);
+                if ty != I8 || self.b.func.dfg.value_type(value) != I8 {
+                    return Err("`!` on what is no predicate".to_owned());
+                }
                 self.b.ins().bxor_imm_u(value, 1)
             }
             Operand::Int(value) => match ty {
@@ -261,7 +264,13 @@ impl Lower<'_, '_, '_> {
 
     /// A predicate operand as 0 or 1 in 8 bits.
     pub(super) fn predicate(&mut self, operand: &Operand) -> Lowered<Value> {
-        self.value(operand, I8)
+        match operand {
+            Operand::Reg(reg) | Operand::Not(reg) if self.classes[*reg as usize] == I8 => {
+                self.value(operand, I8)
+            }
+            Operand::Int(value) => Ok(self.truth(*value != 0)),
+            _ => Err("an operand that is no predicate".to_owned()),
+        }
     }
 
     /// Calls a helper.

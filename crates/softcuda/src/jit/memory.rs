@@ -50,27 +50,29 @@ impl Lower<'_, '_, '_> {
         let (base, offset) = (*base, *offset);
         let aligned = |at: i64| at & i64::from(request.size - 1) == 0;
         let inside = |at: i64, length: u32| {
-            at >= 0 && at + i64::from(request.size) <= i64::from(length) && aligned(at)
+            let end = at.checked_add(i64::from(request.size));
+            at >= 0 && end.is_some_and(|end| end <= i64::from(length)) && aligned(at)
         };
         // Places known at compile time need no check.
         if let Base::Symbol(symbol) = base {
             match symbol {
                 Symbol::Frame(place) => {
-                    let at = i64::from(place) + offset;
+                    let at = i64::from(place).saturating_add(offset);
                     // The frame and the arguments of a call beyond it are known to be there.
                     if inside(at, self.function.frame_bytes) {
                         return Ok((self.frame_base, at as i32));
                     }
                 }
                 Symbol::Param(place) => {
-                    let at = i64::from(place) + offset;
+                    let at = i64::from(place).saturating_add(offset);
                     if !request.write && inside(at, self.unit.param_bytes) {
                         let params = self.context(I64, field!(params));
                         return Ok((params, at as i32));
                     }
                 }
                 Symbol::Shared(index) => {
-                    let at = i64::from(self.unit.shared_offsets[index as usize]) + offset;
+                    let at =
+                        i64::from(self.unit.shared_offsets[index as usize]).saturating_add(offset);
                     if inside(at, self.unit.static_shared) {
                         let shared = self.context(I64, field!(shared));
                         return Ok((shared, at as i32));

@@ -19,6 +19,7 @@ mod control;
 mod convert;
 mod float;
 mod half;
+mod limits;
 mod lower;
 mod memory;
 mod moves;

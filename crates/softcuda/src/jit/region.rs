@@ -60,7 +60,7 @@ fn is_huge(function: &Function) -> bool {
 }
 
 /// The blocks that a region consists of.
-fn region_blocks(function: &Function, start: BlockId) -> Vec<BlockId> {
+pub(super) fn region_blocks(function: &Function, start: BlockId) -> Vec<BlockId> {
     let mut seen = vec![false; function.blocks.len()];
     let mut order = Vec::new();
     let mut stack = vec![start];

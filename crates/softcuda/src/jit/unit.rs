@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 
-use cranelift_codegen::Context;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{AbiParam, InstBuilder as _, Signature, Type, UserFuncName};
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
+use cranelift_codegen::{CodegenError, Context};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module as _};
+use cranelift_module::{FuncId, Linkage, Module as _, ModuleError};
 use cuprum_driver_sys::CUresult;
 
 use super::code::{Code, has_fma, host};
+use super::limits::{check_regions, check_size};
 use super::lower::Unsupported;
 use super::plan::Plan;
 use super::{region, registers, sync};
@@ -283,8 +284,11 @@ impl<'a> Unit<'a> {
         let result = built.and_then(|()| {
             self.module
                 .define_function(id, &mut context)
-                .map_err(|error| {
-                    Unsupported::anywhere(format!("the code generator failed: {error:?}"))
+                .map_err(|error| match error {
+                    ModuleError::Compilation(CodegenError::CodeTooLarge) => {
+                        Unsupported::anywhere("too much code".to_owned())
+                    }
+                    error => Unsupported::anywhere(format!("the code generator failed: {error:?}")),
                 })
         });
         let frame = context
@@ -480,8 +484,10 @@ pub(super) fn compile(
         });
     }
 
+    check_size(flat).map_err(|what| refuse(&name, what))?;
     let classes = registers::classes(flat);
     let plan = Plan::new(flat, &classes, sync::stop).map_err(|what| refuse(&name, what))?;
+    check_regions(flat, &plan).map_err(|what| refuse(&name, what))?;
     let mut regions = Vec::new();
     for index in 0..plan.resume.len() {
         let signature = unit.native_signature();
@@ -513,6 +519,7 @@ pub(super) fn compile(
         let id = unit.native(function).map_err(internal)?;
         let mut body = body.clone();
         program.mark_loops(&mut body);
+        check_size(&body).map_err(|what| refuse(&body.name, what))?;
         let classes = registers::classes(&body);
         unit.define(id, |unit, builder| {
             region::native(unit, builder, &body, &classes)

@@ -367,6 +367,10 @@ impl<'a> Builder<'a, '_, '_> {
         else {
             return self.unsupported(format!("unknown register `{}`", guard.register.text));
         };
+        if self.function.regs[pred as usize] != ScalarType::Pred {
+            let name = guard.register.text;
+            return self.unsupported(format!("the guard `{name}` is no predicate"));
+        }
         let rest = self.new_block();
         let then = match op.opcode {
             Opcode::Bra => match self.label(instruction.operands.first()) {

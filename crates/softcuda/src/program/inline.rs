@@ -11,6 +11,8 @@ use super::{LoadError, MAX_LOCAL, Program, suspends};
 
 /// Most blocks that a kernel may have after inlining.
 const MAX_BLOCKS: usize = 1 << 17;
+/// Most instructions that inlining may add to a kernel.
+const MAX_INLINED: usize = 1 << 20;
 /// Deepest chain of functions that are inlined into each other.
 const MAX_DEPTH: usize = 200;
 
@@ -99,7 +101,7 @@ pub(super) fn flatten(program: &Program, kernel: u32) -> Result<Function, LoadEr
     let mut flat = body.clone();
     flat.blocks.clear();
     let mut stack = vec![kernel];
-    copy(program, &mut flat, kernel, 0, 0, None, &mut stack)?;
+    copy(program, &mut flat, kernel, 0, 0, None, &mut stack, &mut 0)?;
     flow::prune(&mut flat);
     mark(program, &mut flat);
     Ok(flat)
@@ -118,6 +120,7 @@ struct Continuation {
 }
 
 /// Appends the blocks of `function` to `flat`, its registers from `reg_base` on and its frame at `frame_base`. Returns its first block.
+#[expect(clippy::too_many_arguments, reason = "the state of a recursive walk")]
 fn copy(
     program: &Program,
     flat: &mut Function,
@@ -126,6 +129,7 @@ fn copy(
     frame_base: u32,
     after: Option<&Continuation>,
     stack: &mut Vec<u32>,
+    inlined: &mut usize,
 ) -> Result<BlockId, LoadError> {
     let body = program
         .body(function)
@@ -150,16 +154,16 @@ fn copy(
         for inst in &block.insts {
             let mut inst = inst.clone();
             relocate(&mut inst, reg_base, frame_base, prototype_base);
-            let inlined = match &inst.kind {
+            let target = match &inst.kind {
                 Kind::Call(call) => match call.callee {
                     Callee::Function(callee) if program.summary(callee).stops => Some(callee),
                     _ => None,
                 },
                 _ => None,
             };
-            match inlined {
+            match target {
                 Some(callee) => {
-                    current = inline(program, flat, current, &inst, callee, stack)?;
+                    current = inline(program, flat, current, &inst, callee, stack, inlined)?;
                 }
                 None => flat.blocks[current as usize].insts.push(inst),
             }
@@ -196,6 +200,7 @@ fn inline(
     inst: &Inst,
     callee: u32,
     stack: &mut Vec<u32>,
+    inlined: &mut usize,
 ) -> Result<BlockId, LoadError> {
     let Kind::Call(call) = &inst.kind else {
         return Ok(current);
@@ -220,7 +225,9 @@ fn inline(
             "functions that synchronise threads call each other too deeply",
         ));
     }
-    if flat.blocks.len() + body.blocks.len() > MAX_BLOCKS {
+    let insts = body.blocks.iter().map(|block| block.insts.len());
+    *inlined += insts.sum::<usize>();
+    if flat.blocks.len() + body.blocks.len() > MAX_BLOCKS || *inlined > MAX_INLINED {
         return Err(program.unsupported(
             &flat.name,
             inst.line,
@@ -253,7 +260,10 @@ fn inline(
         results: transfers.after,
     };
     stack.push(callee);
-    let entry = copy(program, flat, callee, reg_base, frame, Some(&after), stack)?;
+    let after = Some(&after);
+    let entry = copy(
+        program, flat, callee, reg_base, frame, after, stack, inlined,
+    )?;
     stack.pop();
     flat.blocks[current as usize].term = Term::Jump(entry);
     Ok(next)

@@ -92,7 +92,8 @@ impl Variable {
         };
         if let Some(initializer) = &tree.initializer {
             let row = |dimensions: &[Option<u64>]| {
-                dimensions.iter().map(|n| n.unwrap_or(1)).product::<u64>()
+                let length = |n: &Option<u64>| n.unwrap_or(1);
+                dimensions.iter().map(length).fold(1, u64::saturating_mul)
             };
             variable.put(
                 initializer,
@@ -131,9 +132,9 @@ impl Variable {
                 let inner = dimensions.get(1..).unwrap_or(&[]);
                 let nested = list.iter().any(|item| matches!(item, Initializer::List(_)));
                 // A flat list fills the whole array, whatever its dimensions.
-                let step = u64::from(ty.size()) * if nested { row(inner) } else { 1 };
+                let step = u64::from(ty.size()).saturating_mul(if nested { row(inner) } else { 1 });
                 for (index, item) in list.iter().enumerate() {
-                    let at = offset + step * index as u64;
+                    let at = offset.saturating_add(step.saturating_mul(index as u64));
                     self.put(item, at, ty, inner, row, functions, symbols);
                 }
             }
