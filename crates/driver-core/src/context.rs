@@ -12,6 +12,7 @@ use crate::driver::Driver;
 use crate::error::{LaunchRecord, is_fault};
 use crate::memory::Allocator;
 use crate::parking::{Parked, Parking};
+use crate::reclaim::Reclaim;
 use crate::stream::{Stream, StreamInner};
 use crate::{Error, ErrorKind, Result};
 
@@ -50,6 +51,8 @@ pub(crate) struct ContextInner {
     streams: Mutex<Vec<Weak<StreamInner>>>,
     allocator: RwLock<Option<Arc<dyn Allocator>>>,
     parking: Parking,
+    /// Who holds memory for later.
+    holders: Mutex<Vec<Weak<dyn Reclaim>>>,
     /// The first failure of a release in a destructor that nobody has asked for yet.
     release_failure: Mutex<Option<Error>>,
 }
@@ -220,6 +223,19 @@ impl Context {
         chosen.unwrap_or_else(|| crate::memory::default_allocator(self))
     }
 
+    /// What a buffer of this thread holds of the allocator.
+    pub(crate) fn local_allocator(&self) -> Arc<dyn Allocator> {
+        let chosen = self
+            .inner
+            .allocator
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        match &*chosen {
+            Some(allocator) => allocator.local().unwrap_or_else(|| Arc::clone(allocator)),
+            None => crate::memory::default_allocator(self),
+        }
+    }
+
     /// Chooses the allocator of buffers made from now on; `None` is the default again. Buffers that exist keep
     /// theirs. An allocator must not hold the context it serves, or neither would ever be released.
     pub fn set_allocator(&self, allocator: Option<Arc<dyn Allocator>>) {
@@ -245,6 +261,12 @@ impl Context {
             return Ok(());
         }
         self.collect()
+    }
+
+    /// A handle that does not keep the context alive, for what the context itself holds, such as its allocator.
+    #[must_use]
+    pub fn weak(&self) -> WeakContext {
+        WeakContext(self.downgrade())
     }
 
     pub(crate) fn inner(&self) -> &ContextInner {
@@ -277,6 +299,34 @@ impl Context {
     }
 }
 
+/// A handle to a context that does not keep it alive. See [`Context::weak`].
+#[derive(Clone)]
+pub struct WeakContext(Weak<ContextInner>);
+
+impl WeakContext {
+    /// The context, while it lives.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Context> {
+        self.0.upgrade().map(Context::from_inner)
+    }
+
+    /// Whether this is a handle to `context`.
+    #[inline]
+    #[must_use]
+    pub fn is(&self, context: &Context) -> bool {
+        std::ptr::eq(self.0.as_ptr(), Arc::as_ptr(&context.inner))
+    }
+}
+
+impl fmt::Debug for WeakContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.upgrade() {
+            Some(context) => write!(f, "Weak{context:?}"),
+            None => f.write_str("WeakContext(gone)"),
+        }
+    }
+}
+
 /// Free and total memory of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -298,6 +348,10 @@ impl ContextInner {
 
     pub(crate) fn parking(&self) -> &Parking {
         &self.parking
+    }
+
+    pub(crate) fn holders(&self) -> &Mutex<Vec<Weak<dyn Reclaim>>> {
+        &self.holders
     }
 
     pub(crate) fn streams(&self) -> MutexGuard<'_, Vec<Weak<StreamInner>>> {
@@ -354,6 +408,7 @@ impl ContextInner {
             streams: Mutex::new(Vec::new()),
             allocator: RwLock::new(None),
             parking: Parking::new(),
+            holders: Mutex::new(Vec::new()),
             release_failure: Mutex::new(None),
         }
     }
@@ -466,6 +521,8 @@ impl ContextInner {
 
 impl Drop for ContextInner {
     fn drop(&mut self) {
+        // What pools hold goes now; nothing of it is used, because every buffer holds the context.
+        self.reclaim();
         let left = self.parking.drain(self);
         let driver = self.driver();
         if !self.primary {

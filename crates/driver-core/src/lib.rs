@@ -8,7 +8,7 @@
 //! | objects | [`Device`], [`Context`], [`Stream`], [`Event`], [`Module`], [`Function`] | one file each |
 //! | memory | [`DeviceBuffer`], [`DeviceView`], [`PinnedBuffer`], [`Scope`], [`Allocator`] | `memory/` |
 //! | launch | [`LaunchConfig`], [`KernelArgs`], [`Args`], the checks | `launch/` |
-//! | order | which stream used which bytes; what waits to be released | `tracking.rs`, `parking.rs` |
+//! | order | which stream used which bytes; what waits to be released; who gives memory back | `tracking.rs`, `uses.rs`, `timeline.rs`, `parking.rs`, `reclaim.rs` |
 //! | errors | [`Error`], [`ErrorKind`], texts and hints | `error/` |
 
 mod call;
@@ -25,14 +25,17 @@ mod link;
 mod memory;
 mod module;
 mod parking;
+mod reclaim;
 mod stream;
+mod timeline;
 mod tracking;
+mod uses;
 
 #[cfg(test)]
 mod tests;
 
 pub use choose::{Choice, DEVICE_VARIABLE, QUIET_VARIABLE};
-pub use context::{Context, MemoryInfo};
+pub use context::{Context, MemoryInfo, WeakContext};
 pub use cuprum_driver_sys as sys;
 pub use device::{Device, DeviceAttribute};
 pub use driver::{Driver, DriverKind, DriverProblem};
@@ -42,8 +45,10 @@ pub use launch::{ArgTable, Args, KernelArg, KernelArgs, LaunchConfig};
 pub use limit::Limit;
 pub use memory::{
     Allocator, DeviceBuffer, DeviceCopy, DevicePtr, DeviceView, DeviceViewMut, DirectAllocator,
-    PinnedBuffer, Scope, StreamOrderedAllocator,
+    PageLockedAllocator, PinnedAllocator, PinnedBuffer, Scope, StreamOrderedAllocator,
 };
 pub use module::{Function, FunctionAttributes, Global, Module, ParamInfo, ParamName};
+pub use reclaim::{Reclaim, Returned};
 pub use stream::Stream;
-pub use tracking::LastUses;
+pub use timeline::Timeline;
+pub use uses::{LastUses, PastUses};

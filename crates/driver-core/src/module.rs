@@ -287,9 +287,11 @@ fn symbol(name: &str) -> Result<CString> {
 impl Drop for ModuleInner {
     fn drop(&mut self) {
         let context = self.context.inner();
-        context
-            .parking()
-            .park(context, Resource::Module(self.raw), &self.uses.last_uses());
+        context.parking().park(
+            context,
+            Resource::Module(self.raw),
+            &self.uses.last_uses().to_past(),
+        );
     }
 }
 

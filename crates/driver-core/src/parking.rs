@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use cuprum_driver_sys::{CUdeviceptr, CUevent, CUmodule, CUresult, flags};
 use smallvec::SmallVec;
@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 use crate::call::{Failure, call};
 use crate::context::{ContextInner, lock};
 use crate::driver::Driver;
-use crate::tracking::LastUses;
+use crate::timeline::{Mark, Timeline};
+use crate::uses::PastUses;
 
 /// Something whose release may synchronise with the device.
 pub(crate) enum Resource {
@@ -35,14 +36,19 @@ unsafe impl Sync for PinnedAddress {}
 pub(crate) struct Parked {
     resource: Resource,
     events: SmallVec<[CUevent; 2]>,
+    /// Streams that ended before the resource was parked.
+    ended: Vec<Timeline>,
 }
+
+/// Spare events of a context. Counted, because timelines of streams give events back when the context may be gone.
+pub(crate) struct EventStore(Mutex<Vec<CUevent>>);
 
 /// The parking place of a context, and its store of spare events.
 pub(crate) struct Parking {
     items: Mutex<Vec<Parked>>,
     /// The length of `items`, so that allocations pass an empty parking place without a lock.
     count: AtomicUsize,
-    spare: Mutex<Vec<CUevent>>,
+    events: Arc<EventStore>,
 }
 
 impl Parking {
@@ -50,7 +56,7 @@ impl Parking {
         Self {
             items: Mutex::new(Vec::new()),
             count: AtomicUsize::new(0),
-            spare: Mutex::new(Vec::new()),
+            events: Arc::new(EventStore(Mutex::new(Vec::new()))),
         }
     }
 
@@ -61,32 +67,38 @@ impl Parking {
     /// Parks `resource` until all of `uses` have passed. Never waits.
     ///
     /// The caller has given up the resource: nothing can use it any more.
-    pub(crate) fn park(&self, context: &ContextInner, resource: Resource, uses: &LastUses) {
-        let mut events = SmallVec::new();
+    pub(crate) fn park(&self, context: &ContextInner, resource: Resource, uses: &PastUses) {
+        let mut parked = Parked {
+            resource,
+            events: SmallVec::new(),
+            ended: Vec::new(),
+        };
         if context.make_current().is_ok() {
-            for stream in uses.pending() {
-                // A use whose event cannot be recorded is one in a lost context: there it is over.
-                if let Ok(event) = self.take_event(context.driver()) {
-                    // SAFETY: the event is one of this context, unused; the stream lives, as `uses` holds it.
-                    if unsafe { call!(context.driver(), cuEventRecord(event, stream.raw())) }
-                        .is_ok()
-                    {
-                        events.push(event);
-                    } else {
-                        self.give_event(event);
-                    }
+            // A use that cannot be marked is one in a lost context: there it is over.
+            for mark in uses.marks() {
+                match mark {
+                    Mark::Event(event) => parked.events.push(event),
+                    Mark::End(timeline) => parked.ended.push(timeline),
                 }
             }
         }
-        self.park_after(resource, events);
+        self.push(parked);
     }
 
     /// Parks `resource` until `events`, which now belong to the parking place, have passed.
     ///
     /// Even what is idle already stays until somebody collects: its release may synchronise with other work.
     pub(crate) fn park_after(&self, resource: Resource, events: SmallVec<[CUevent; 2]>) {
+        self.push(Parked {
+            resource,
+            events,
+            ended: Vec::new(),
+        });
+    }
+
+    fn push(&self, parked: Parked) {
         let mut items = lock(&self.items);
-        items.push(Parked { resource, events });
+        items.push(parked);
         self.count.store(items.len(), Ordering::Relaxed);
     }
 
@@ -114,7 +126,7 @@ impl Parking {
         self.collect(context);
         // If that fails the context is gone, and its events with it.
         let _ = context.make_current();
-        for event in lock(&self.spare).drain(..) {
+        for event in lock(&self.events.0).drain(..) {
             // SAFETY: spare events belong to this parking place, and nobody waits for them.
             let _ = unsafe { call!(context.driver(), cuEventDestroy_v2(event)) };
         }
@@ -145,9 +157,30 @@ impl Parking {
         context.note_release(result);
     }
 
+    /// The store of spare events.
+    pub(crate) fn events(&self) -> Arc<EventStore> {
+        Arc::clone(&self.events)
+    }
+
     /// An event without timing, of the store or new. The context must be current.
     pub(crate) fn take_event(&self, driver: &'static Driver) -> Result<CUevent, Failure> {
-        if let Some(event) = lock(&self.spare).pop() {
+        self.events.take(driver)
+    }
+
+    /// Puts an event back that nobody will ask about any more; it may be recorded again at once.
+    pub(crate) fn give_event(&self, event: CUevent) {
+        self.events.give(event);
+    }
+
+    pub(crate) fn give_events(&self, events: SmallVec<[CUevent; 2]>) {
+        lock(&self.events.0).extend(events);
+    }
+}
+
+impl EventStore {
+    /// An event without timing, of the store or new. The context must be current.
+    pub(crate) fn take(&self, driver: &'static Driver) -> Result<CUevent, Failure> {
+        if let Some(event) = lock(&self.0).pop() {
             return Ok(event);
         }
         let mut event = CUevent::NULL;
@@ -161,13 +194,10 @@ impl Parking {
         Ok(event)
     }
 
-    /// Puts an event back that nobody will ask about any more; it may be recorded again at once.
-    pub(crate) fn give_event(&self, event: CUevent) {
-        lock(&self.spare).push(event);
-    }
-
-    pub(crate) fn give_events(&self, events: SmallVec<[CUevent; 2]>) {
-        lock(&self.spare).extend(events);
+    /// Puts an event back that nobody will ask about any more; it may be recorded again at once. After the context's
+    /// end that is in vain, and the event has gone with it.
+    pub(crate) fn give(&self, event: CUevent) {
+        lock(&self.0).push(event);
     }
 }
 
@@ -178,7 +208,7 @@ impl Parked {
             // SAFETY: the event belongs to this entry and is destroyed after it.
             let answer = unsafe { call!(driver, cuEventQuery(event)) };
             !answer.is_err_and(|failure| failure.is(CUresult::NOT_READY))
-        })
+        }) && self.ended.iter().all(Timeline::is_over)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use cuprum_driver_sys::{CUevent, CUresult, CUstream, flags};
@@ -13,6 +13,7 @@ use crate::context::{Context, lock};
 use crate::error::LaunchRecord;
 use crate::event::Event;
 use crate::launch::Recent;
+use crate::timeline::Timeline;
 use crate::{Error, Result};
 
 /// A stream, counted. Work on one stream runs in the order in which it was queued.
@@ -34,11 +35,8 @@ pub(crate) struct StreamInner {
     owned: bool,
     /// A number that no other stream object of the process ever has; never 0 or `u32::MAX`.
     id: u32,
-    /// How many operations have been queued through this crate. Counted after the driver took the operation, so an
-    /// event recorded later than a reading of this counter covers all that it counts.
-    submitted: AtomicU64,
-    /// The part of `submitted` that has been seen to be finished.
-    completed: AtomicU64,
+    /// The counters, and what outlives the stream.
+    timeline: Timeline,
     /// The position in each other stream that this one is ordered after.
     seen: Mutex<SmallVec<[(u32, u64); 4]>>,
     /// The event that marks this stream's end for other streams. Recording it again is harmless: a wait that was
@@ -87,8 +85,12 @@ impl Stream {
             raw,
             owned,
             id,
-            submitted: AtomicU64::new(0),
-            completed: AtomicU64::new(0),
+            timeline: Timeline::new(
+                id,
+                raw,
+                context.driver(),
+                context.inner().parking().events(),
+            ),
             seen: Mutex::new(SmallVec::new()),
             tail: OnceLock::new(),
             recent: Recent::new(),
@@ -300,22 +302,27 @@ impl Stream {
 
 impl StreamInner {
     #[inline]
+    pub(crate) fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    #[inline]
     pub(crate) fn submitted(&self) -> u64 {
-        self.submitted.load(Ordering::SeqCst)
+        self.timeline.submitted()
     }
 
     pub(crate) fn completed(&self) -> u64 {
-        self.completed.load(Ordering::Acquire)
+        self.timeline.completed()
     }
 
     /// Counts an operation that the driver has just taken, and returns its position.
     #[inline]
     pub(crate) fn count(&self) -> u64 {
-        self.submitted.fetch_add(1, Ordering::SeqCst) + 1
+        self.timeline.count()
     }
 
     pub(crate) fn note_completed(&self, position: u64) {
-        self.completed.fetch_max(position, Ordering::AcqRel);
+        self.timeline.note_completed(position);
     }
 
     #[inline]
@@ -330,7 +337,7 @@ impl StreamInner {
             .any(|&(other, seen)| other == id && seen >= position)
     }
 
-    fn note_seen(&self, news: &[(u32, u64)]) {
+    pub(crate) fn note_seen(&self, news: &[(u32, u64)]) {
         let mut seen = lock(&self.seen);
         for &(id, position) in news.iter().filter(|&&(id, _)| id != self.id) {
             match seen.iter_mut().find(|(other, _)| *other == id) {
@@ -368,10 +375,11 @@ impl StreamInner {
 
     fn destroy(&mut self) -> Result<(), Failure> {
         let driver = self.context.driver();
-        if self.tail.get().is_some() || self.owned {
+        if self.tail.get().is_some() || self.owned || self.timeline.needs_end() {
             // Streams and events are destroyed in their own context, whichever is current on this thread.
             self.context.inner().make_current()?;
         }
+        self.timeline.end();
         if let Some(event) = self.tail.take() {
             // SAFETY: the event belongs to this stream; the driver defers the destruction of a pending one.
             let result = unsafe { call!(driver, cuEventDestroy_v2(event)) };

@@ -28,6 +28,8 @@ use smallvec::SmallVec;
 use crate::Result;
 use crate::context::lock;
 use crate::stream::Stream;
+use crate::timeline::Timeline;
+use crate::uses::LastUses;
 
 /// Nobody has used the allocation.
 const NOBODY: u32 = 0;
@@ -39,6 +41,8 @@ const CROWDED: usize = 16;
 /// The uses of one allocation.
 #[derive(Debug)]
 pub(crate) struct Tracker {
+    /// The stream that holds the memory, if one does.
+    home: Option<Stream>,
     /// The number of the only stream on record, or [`NOBODY`], or [`MANY`]. Written under the lock.
     owner: AtomicU32,
     record: Mutex<Record>,
@@ -46,7 +50,7 @@ pub(crate) struct Tracker {
 
 #[derive(Debug, Default)]
 struct Record {
-    /// The only stream, while there is one.
+    /// The only stream, while there is one and it is not the home stream.
     owner: Option<Stream>,
     /// The uses by several streams.
     uses: Vec<Use>,
@@ -87,22 +91,28 @@ impl Waits {
 
 impl Tracker {
     /// A tracker of memory that `stream` has just allocated, in its order.
+    #[inline]
     pub(crate) fn owned_by(stream: &Stream) -> Self {
         Self {
+            home: Some(stream.clone()),
             owner: AtomicU32::new(stream.id()),
-            record: Mutex::new(Record {
-                owner: Some(stream.clone()),
-                uses: Vec::new(),
-            }),
+            record: Mutex::new(Record::default()),
         }
     }
 
     /// A tracker of something nobody has used.
     pub(crate) fn unused() -> Self {
         Self {
+            home: None,
             owner: AtomicU32::new(NOBODY),
             record: Mutex::new(Record::default()),
         }
+    }
+
+    /// The stream that holds the memory.
+    #[inline]
+    pub(crate) fn home(&self) -> Option<&Stream> {
+        self.home.as_ref()
     }
 
     /// Before an operation is queued: adds to `waits` what it must be ordered after. Whether it is alone on record,
@@ -139,7 +149,7 @@ impl Tracker {
         waits: &mut Waits,
     ) {
         let mut record = lock(&self.record);
-        if record.owner.as_ref().is_some_and(|owner| owner == stream) {
+        if self.owner.load(Ordering::SeqCst) == stream.id() {
             return;
         }
         self.open(&mut record);
@@ -154,7 +164,7 @@ impl Tracker {
     #[cold]
     fn note_slowly(&self, stream: &Stream, bytes: Range<usize>, access: Access, whole: usize) {
         let mut record = lock(&self.record);
-        if record.owner.as_ref().is_some_and(|owner| owner == stream) {
+        if self.owner.load(Ordering::SeqCst) == stream.id() {
             return;
         }
         self.open(&mut record);
@@ -177,24 +187,28 @@ impl Tracker {
         }
         if record.uses.iter().all(|earlier| earlier.stream == *stream) {
             record.uses.clear();
-            record.owner = Some(stream.clone());
+            record.owner = (self.home.as_ref() != Some(stream)).then(|| stream.clone());
             self.owner.store(stream.id(), Ordering::SeqCst);
         }
     }
 
     /// Turns "one stream has it all" into a list of uses.
     fn open(&self, record: &mut Record) {
-        if let Some(owner) = record.owner.take() {
-            self.owner.store(MANY, Ordering::SeqCst);
-            // Read after the store above: see the module's last paragraph.
-            let position = owner.inner().submitted();
-            record.uses.push(Use {
-                bytes: 0..usize::MAX,
-                stream: owner,
-                position,
-                write: true,
-            });
+        let alone = self.owner.load(Ordering::SeqCst);
+        if alone == NOBODY || alone == MANY {
+            return;
         }
+        let owner = record.owner.take().or_else(|| self.home.clone());
+        let owner = owner.expect("the only stream is the home stream where no other is on record");
+        self.owner.store(MANY, Ordering::SeqCst);
+        // Read after the store above: see the module's last paragraph.
+        let position = owner.inner().submitted();
+        record.uses.push(Use {
+            bytes: 0..usize::MAX,
+            stream: owner,
+            position,
+            write: true,
+        });
     }
 
     #[cfg(test)]
@@ -202,23 +216,37 @@ impl Tracker {
         lock(&self.record).uses.len()
     }
 
-    /// Every stream that has used the allocation, with the position of its last use.
-    pub(crate) fn last_uses(&self) -> LastUses {
+    /// Every stream that has used the memory, with the position of its last use. Nobody else knows the memory any
+    /// more.
+    #[inline]
+    pub(crate) fn last_uses(&self) -> LastUses<'_> {
+        let alone = self.owner.load(Ordering::SeqCst);
+        if let Some(home) = &self.home
+            && home.id() == alone
+        {
+            return LastUses {
+                home: Some((home, home.inner().submitted())),
+                others: SmallVec::new(),
+            };
+        }
+        self.many_uses()
+    }
+
+    #[cold]
+    fn many_uses(&self) -> LastUses<'_> {
         let record = lock(&self.record);
-        let mut list: SmallVec<[(Stream, u64); 1]> = SmallVec::new();
+        let mut others: SmallVec<[(Timeline, u64); 1]> = SmallVec::new();
         if let Some(owner) = &record.owner {
-            list.push((owner.clone(), owner.inner().submitted()));
+            others.push((owner.timeline().clone(), owner.inner().submitted()));
         }
         for earlier in &record.uses {
-            match list
-                .iter_mut()
-                .find(|(stream, _)| *stream == earlier.stream)
-            {
+            let timeline = earlier.stream.timeline();
+            match others.iter_mut().find(|(known, _)| known == timeline) {
                 Some((_, position)) => *position = (*position).max(earlier.position),
-                None => list.push((earlier.stream.clone(), earlier.position)),
+                None => others.push((timeline.clone(), earlier.position)),
             }
         }
-        LastUses(list)
+        LastUses { home: None, others }
     }
 }
 
@@ -305,35 +333,4 @@ fn shrink(uses: &mut Vec<Use>, whole: usize) {
         }
     }
     *uses = hulls;
-}
-
-/// The last uses of something that its owner has given up: what a release must be ordered after.
-#[derive(Clone, Debug)]
-pub struct LastUses(SmallVec<[(Stream, u64); 1]>);
-
-impl LastUses {
-    /// Makes later work of `stream` wait for every use. The host does not wait, and nothing is done for uses that
-    /// `stream` is ordered after anyway.
-    ///
-    /// # Errors
-    /// What the driver returns.
-    pub fn order(&self, stream: &Stream) -> Result<()> {
-        for (other, position) in &self.0 {
-            let before = other == stream
-                || other.inner().completed() >= *position
-                || stream.inner().has_seen(other.id(), *position);
-            if !before {
-                stream.wait_for(other)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The streams whose use has not been seen to be finished.
-    pub(crate) fn pending(&self) -> impl Iterator<Item = &Stream> {
-        self.0
-            .iter()
-            .filter(|(stream, position)| stream.inner().completed() < *position)
-            .map(|(stream, _)| stream)
-    }
 }

@@ -9,23 +9,23 @@ use super::Allocator;
 use crate::Result;
 use crate::context::Context;
 use crate::stream::Stream;
-use crate::tracking::{Access, LastUses, Tracker, Waits};
+use crate::tracking::{Access, Tracker, Waits};
 
 /// Owned device memory with the record of its uses. Of zero bytes it is nothing and costs no driver call.
 #[derive(Debug)]
 pub(crate) struct Allocation {
     address: CUdeviceptr,
     bytes: usize,
-    /// The home stream: where memory was allocated, where it is used by default, and where it is released.
-    stream: Stream,
     allocator: Option<Arc<dyn Allocator>>,
+    /// The uses, and the home stream: where memory was allocated, where it is used by default, and where it is
+    /// released.
     tracker: Tracker,
 }
 
 impl Allocation {
     /// Memory with undefined contents.
     pub(crate) fn new(stream: &Stream, bytes: usize) -> Result<Self> {
-        let allocator = (bytes > 0).then(|| stream.context().allocator());
+        let allocator = (bytes > 0).then(|| stream.context().local_allocator());
         let address = match &allocator {
             Some(allocator) => allocator.allocate(stream, bytes)?,
             None => 0,
@@ -43,7 +43,6 @@ impl Allocation {
         Self {
             address,
             bytes,
-            stream: stream.clone(),
             allocator,
             tracker: Tracker::owned_by(stream),
         }
@@ -53,16 +52,15 @@ impl Allocation {
         self.address
     }
 
+    #[inline]
     pub(crate) fn stream(&self) -> &Stream {
-        &self.stream
+        self.tracker
+            .home()
+            .expect("an allocation has a home stream")
     }
 
     pub(crate) fn context(&self) -> &Context {
-        self.stream.context()
-    }
-
-    pub(crate) fn last_uses(&self) -> LastUses {
-        self.tracker.last_uses()
+        self.stream().context()
     }
 
     #[cfg(test)]
@@ -79,10 +77,10 @@ impl Allocation {
             // Nothing can be released in a lost context of a GPU; the driver takes it all back with the process.
             return Ok(());
         }
-        let uses = self.last_uses();
+        let uses = self.tracker.last_uses();
         // SAFETY: the memory came from this allocator for this stream, the handle above is taken once, and nothing
         // can be queued on memory whose only owner is being dropped.
-        unsafe { allocator.release(&self.stream, self.address, self.bytes, uses) }
+        unsafe { allocator.release(self.stream(), self.address, self.bytes, uses) }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::call::{Failure, call};
 use crate::context::Context;
 use crate::parking::Resource;
 use crate::stream::Stream;
-use crate::tracking::LastUses;
+use crate::uses::{LastUses, PastUses};
 use crate::{Error, Result};
 
 /// A source of device memory.
@@ -41,8 +41,14 @@ pub unsafe trait Allocator: fmt::Debug + Send + Sync {
         stream: &Stream,
         address: CUdeviceptr,
         bytes: usize,
-        uses: LastUses,
+        uses: LastUses<'_>,
     ) -> Result<()>;
+
+    /// The part of this allocator that serves the calling thread, if it is made of parts. Buffers hold the part, so
+    /// that threads do not meet at the count of one handle.
+    fn local(&self) -> Option<Arc<dyn Allocator>> {
+        None
+    }
 }
 
 /// `cuMemAlloc` and `cuMemFree`: memory is released once its last use has passed, at a later allocation.
@@ -64,13 +70,42 @@ unsafe impl Allocator for DirectAllocator {
         stream: &Stream,
         address: CUdeviceptr,
         _bytes: usize,
-        uses: LastUses,
+        uses: LastUses<'_>,
     ) -> Result<()> {
         let context = stream.context().inner();
         context
             .parking()
-            .park(context, Resource::Memory(address), &uses);
+            .park(context, Resource::Memory(address), &uses.to_past());
         Ok(())
+    }
+}
+
+impl DirectAllocator {
+    /// As [`allocate`](Allocator::allocate), but when memory is short nobody is asked to give some back.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory), or what the driver returns.
+    pub fn allocate_once(&self, stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
+        let context = stream.context();
+        context.inner().parking().collect(context.inner());
+        context.make_current()?;
+        let mut address = 0;
+        // SAFETY: `address` is a live local that the call writes, and the context is current.
+        unsafe { call!(context.driver(), cuMemAlloc_v2(&raw mut address, bytes)) }
+            .map_err(|failure| out_of_memory(stream, bytes, failure))?;
+        Ok(address)
+    }
+
+    /// Gives memory back that nobody owns: it reaches the driver once `uses` have passed.
+    ///
+    /// # Safety
+    /// `address` is an allocation of this allocator in `context`, not given back before. Nothing uses it but what
+    /// `uses` tells.
+    pub unsafe fn release_after(&self, context: &Context, address: CUdeviceptr, uses: &PastUses) {
+        let context = context.inner();
+        context
+            .parking()
+            .park(context, Resource::Memory(address), uses);
     }
 }
 
@@ -98,7 +133,7 @@ unsafe impl Allocator for StreamOrderedAllocator {
         stream: &Stream,
         address: CUdeviceptr,
         _bytes: usize,
-        uses: LastUses,
+        uses: LastUses<'_>,
     ) -> Result<()> {
         uses.order(stream)?;
         stream.context().make_current()?;
@@ -110,7 +145,7 @@ unsafe impl Allocator for StreamOrderedAllocator {
             )
         }
         .map_err(|failure| stream.raise(failure))?;
-        stream.inner().count();
+        stream.timeline().count();
         Ok(())
     }
 }
@@ -126,7 +161,16 @@ pub(crate) fn default_allocator(context: &Context) -> Arc<dyn Allocator> {
     }
 }
 
-/// Allocates; when memory is short, waits for the context's work, releases what was parked, and tries once more.
+/// When memory is short: asks those who hold some for later, waits for the context's work, and releases what was
+/// parked.
+#[cold]
+pub(super) fn make_room(context: &Context) -> Result<()> {
+    context.inner().reclaim();
+    context.synchronize()?;
+    context.make_current()
+}
+
+/// Allocates; when memory is short, makes room and tries once more.
 fn with_retry(
     stream: &Stream,
     bytes: usize,
@@ -138,7 +182,7 @@ fn with_retry(
     let mut address = 0;
     let mut answer = allocate(&raw mut address);
     if answer.is_err_and(|failure| failure.is(CUresult::OUT_OF_MEMORY)) {
-        context.synchronize()?;
+        make_room(context)?;
         answer = allocate(&raw mut address);
     }
     answer

@@ -4,17 +4,19 @@ use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use cuprum_driver_sys::{CUevent, CUresult, flags};
+use cuprum_driver_sys::{CUevent, CUresult};
 use smallvec::SmallVec;
 
-use super::DeviceCopy;
+use super::{DeviceCopy, PageLockedAllocator, PinnedAllocator};
 use crate::call::call;
 use crate::context::{Context, lock};
 use crate::parking::{PinnedAddress, Resource};
 use crate::stream::Stream;
+use crate::timeline::Timeline;
 use crate::tracking::Access;
+use crate::uses::PastUses;
 use crate::{Error, ErrorKind, Result};
 
 /// Elements in page-locked host memory, owned.
@@ -42,6 +44,8 @@ pub struct PinnedBuffer<T> {
     context: Context,
     pointer: NonNull<T>,
     len: usize,
+    /// Who takes the memory back; parking, if nobody is named.
+    allocator: Option<Arc<dyn PinnedAllocator>>,
     in_flight: Mutex<SmallVec<[InFlight; 2]>>,
     elements: PhantomData<T>,
 }
@@ -49,7 +53,9 @@ pub struct PinnedBuffer<T> {
 /// A copy that may still be running.
 struct InFlight {
     event: CUevent,
-    stream: u32,
+    stream: Timeline,
+    /// The stream's position after the copy.
+    position: u64,
     access: Access,
 }
 
@@ -105,32 +111,43 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
             })?;
         let mut pointer = NonNull::dangling();
         if bytes > 0 {
-            context.inner().parking().collect(context.inner());
-            context.make_current()?;
-            let mut raw: *mut c_void = std::ptr::null_mut();
-            let wanted = flags::CU_MEMHOSTALLOC_PORTABLE;
-            // SAFETY: `raw` is a live local that the call writes, and the context is current.
-            unsafe {
-                call!(
-                    context.driver(),
-                    cuMemHostAlloc(&raw mut raw, bytes, wanted)
-                )
-            }
-            .map_err(|failure| context.raise(failure).fact("bytes", bytes))?;
-            pointer = NonNull::new(raw.cast::<T>()).ok_or_else(|| {
-                Error::new(
-                    ErrorKind::Driver,
-                    "the driver answered cuMemHostAlloc with a null pointer",
-                )
-            })?;
+            pointer = PageLockedAllocator::default()
+                .allocate(context, bytes)?
+                .cast();
         }
-        Ok(Self {
+        Ok(Self::new(context, pointer, len, None))
+    }
+
+    fn new(
+        context: &Context,
+        pointer: NonNull<T>,
+        len: usize,
+        allocator: Option<Arc<dyn PinnedAllocator>>,
+    ) -> Self {
+        Self {
             context: context.clone(),
             pointer,
             len,
+            allocator,
             in_flight: Mutex::default(),
             elements: PhantomData,
-        })
+        }
+    }
+
+    /// Takes over page-locked memory that `allocator` takes back in the end, after the copies that use it.
+    ///
+    /// # Safety
+    /// - `pointer` is that of `len` elements, at least one byte in all, of page-locked memory of `context`, aligned for
+    ///   `T`, holding values of `T`, valid until released, and not used by others while the buffer lives.
+    /// - `allocator` accepts it.
+    #[must_use]
+    pub unsafe fn from_raw_parts(
+        context: &Context,
+        pointer: NonNull<T>,
+        len: usize,
+        allocator: Arc<dyn PinnedAllocator>,
+    ) -> Self {
+        Self::new(context, pointer, len, Some(allocator))
     }
 
     /// How many elements there are.
@@ -207,7 +224,13 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
             return Ok(());
         }
         let pointer = std::mem::replace(&mut self.pointer, NonNull::dangling());
-        self.len = 0;
+        let bytes = std::mem::take(&mut self.len) * size_of::<T>();
+        if let Some(allocator) = self.allocator.take() {
+            let uses = PastUses::default();
+            // SAFETY: the memory came from this allocator with this size, nothing uses it, and the destructor finds
+            // a length of 0.
+            return unsafe { allocator.release(&self.context, pointer.cast(), bytes, uses) };
+        }
         // SAFETY: the memory came from `cuMemHostAlloc`, nothing uses it, and the destructor finds a length of 0.
         unsafe {
             call!(
@@ -231,7 +254,7 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
         let mut in_flight = lock(&self.in_flight);
         for earlier in in_flight
             .iter()
-            .filter(|earlier| earlier.stream != stream.id() && earlier.conflicts(access))
+            .filter(|earlier| earlier.stream != *stream.timeline() && earlier.conflicts(access))
         {
             // SAFETY: the event belongs to this record, and the stream lives.
             unsafe { call!(driver, cuStreamWaitEvent(stream.raw(), earlier.event, 0)) }
@@ -261,7 +284,7 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
         in_flight.retain(|earlier| {
             // A write came after all of them; a read stands for the earlier reads of its stream.
             let covered = access == Access::Write
-                || earlier.stream == stream.id() && earlier.access == access;
+                || earlier.stream == *stream.timeline() && earlier.access == access;
             if covered {
                 parking.give_event(earlier.event);
             }
@@ -269,7 +292,8 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
         });
         in_flight.push(InFlight {
             event,
-            stream: stream.id(),
+            stream: stream.timeline().clone(),
+            position: stream.inner().submitted(),
             access,
         });
         Ok(())
@@ -329,10 +353,26 @@ fn busy() -> Error {
 impl<T> Drop for PinnedBuffer<T> {
     fn drop(&mut self) {
         let in_flight = std::mem::take(&mut *lock(&self.in_flight));
+        let mut uses = PastUses::default();
+        if self.allocator.is_some() {
+            for copy in &in_flight {
+                uses.add(&copy.stream, copy.position);
+            }
+        }
         let events = in_flight.into_iter().map(|copy| copy.event).collect();
         let context = self.context.inner();
-        if self.len * size_of::<T>() == 0 {
+        let bytes = self.len * size_of::<T>();
+        if bytes == 0 {
             context.parking().give_events(events);
+        } else if let Some(allocator) = self.allocator.take() {
+            context.parking().give_events(events);
+            // SAFETY: the memory came from this allocator with this size and is released once; nothing uses it but
+            // the copies on record.
+            let released =
+                unsafe { allocator.release(&self.context, self.pointer.cast(), bytes, uses) };
+            if let Err(error) = released {
+                context.note_release_error(error);
+            }
         } else {
             let address = PinnedAddress(self.pointer.as_ptr().cast::<c_void>());
             context

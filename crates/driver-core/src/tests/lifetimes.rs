@@ -246,6 +246,8 @@ fn send_and_sync() {
     send_sync::<crate::Args<'_>>();
     send_sync::<crate::Error>();
     send_sync::<crate::Driver>();
-    send_sync::<crate::LastUses>();
+    send_sync::<crate::LastUses<'_>>();
+    send_sync::<crate::PastUses>();
+    send_sync::<crate::WeakContext>();
     // `ArgTable` holds raw pointers and `Scope` a cell: both stay on their thread by themselves.
 }
