@@ -140,6 +140,9 @@ impl Setup {
 
 pub(crate) fn benches(criterion: &mut Criterion) {
     for device in Device::all() {
+        if [super::ONE_WORKER, super::TWO_WORKERS].contains(&device.label().as_str()) {
+            continue;
+        }
         let mut setup = match Setup::new(&device) {
             Ok(setup) => setup,
             Err(error) => {

@@ -252,7 +252,7 @@ pub(crate) fn run(launch: &Launch, workers: &Workers) -> Result<(), Fault> {
         0
     } else {
         let useful = usize::try_from(state.blocks() - 1).unwrap_or(usize::MAX);
-        useful.min(workers.count().saturating_sub(1).max(1))
+        useful.min(workers.count() - 1)
     };
     if helpers > 0 {
         pool.change(|launches| launches.push_back(Arc::clone(&state)));
