@@ -54,6 +54,7 @@ mod memory;
 mod module;
 mod printf;
 mod registry;
+mod spin;
 mod stream;
 mod transfer;
 

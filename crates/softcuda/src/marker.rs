@@ -5,14 +5,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use crate::error::lock;
+use crate::spin;
 use crate::stream::Stream;
+
+/// Who is told when a marker passes.
+#[derive(Default)]
+struct Waiting {
+    streams: Vec<Arc<Stream>>,
+    /// Threads asleep.
+    threads: usize,
+}
 
 /// Passes once, when the piece of work it belongs to is done (or skipped, after a fault).
 #[derive(Default)]
 pub(crate) struct Marker {
     passed: AtomicBool,
-    /// Streams to wake; taken when the marker passes.
-    streams: Mutex<Vec<Arc<Stream>>>,
+    waiting: Mutex<Waiting>,
     changed: Condvar,
 }
 
@@ -34,40 +42,40 @@ impl Marker {
 
     /// Waits until the work is done.
     pub(crate) fn wait(&self) {
-        // Short work is often done before a sleeping thread could be woken.
-        for _ in 0..100 {
-            if self.has_passed() {
-                return;
-            }
-            std::hint::spin_loop();
+        if spin::look(|| self.has_passed()) {
+            return;
         }
-        let mut streams = lock(&self.streams);
+        let mut waiting = lock(&self.waiting);
+        waiting.threads += 1;
         while !self.has_passed() {
-            streams = self
+            waiting = self
                 .changed
-                .wait(streams)
+                .wait(waiting)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+        waiting.threads -= 1;
     }
 
     /// Wakes `stream` when the work is done; false if it is done already.
     pub(crate) fn wake_later(&self, stream: &Arc<Stream>) -> bool {
-        let mut streams = lock(&self.streams);
+        let mut waiting = lock(&self.waiting);
         if self.has_passed() {
             return false;
         }
-        streams.push(Arc::clone(stream));
+        waiting.streams.push(Arc::clone(stream));
         true
     }
 
     /// The work is done.
     pub(crate) fn pass(&self) {
-        let mut streams = lock(&self.streams);
+        let mut waiting = lock(&self.waiting);
         self.passed.store(true, Ordering::Release);
-        let waiting = std::mem::take(&mut *streams);
-        self.changed.notify_all();
-        drop(streams);
-        for stream in waiting {
+        let streams = std::mem::take(&mut waiting.streams);
+        if waiting.threads > 0 {
+            self.changed.notify_all();
+        }
+        drop(waiting);
+        for stream in streams {
             stream.wake();
         }
     }

@@ -10,7 +10,9 @@
 
 use super::barrier::{BARRIERS, Barrier, BarrierKind, BarrierOp, Operand32};
 use super::buffer::Buffer;
-use super::context::{BlockContext, FaultRecord, STATUS_FAULT, STATUS_OK, exchange, limits};
+use super::context::{
+    BlockContext, FaultRecord, STATUS_FAULT, STATUS_OK, Window, exchange, limits,
+};
 use super::fault::{self, Fault};
 use super::kernel::{CompiledKernel, Stop};
 use super::launch::LaunchState;
@@ -70,6 +72,9 @@ pub(crate) struct Block {
     ctx: BlockContext,
     _memory: [Buffer; 3],
     next: Vec<u32>,
+    windows: Vec<Window>,
+    /// The context's count of frees when the windows were last known to be right.
+    epoch: u64,
     index: u64,
     threads: u32,
     exited: u32,
@@ -81,7 +86,7 @@ pub(crate) struct Block {
     stray: Option<(u32, u32, u32)>,
 }
 
-// SAFETY: the pointers in the context refer to memory that the block owns (`_memory`, `next`) or that the launch
+// SAFETY: the pointers in the context refer to memory that the block owns (`_memory`, `windows`, `next`) or that the launch
 // state keeps alive; a block is used by one thread at a time.
 unsafe impl Send for Block {}
 
@@ -120,12 +125,9 @@ impl Block {
         let shared = Buffer::new(u64::from(total_shared))?;
         let local = Buffer::new(local_stride * u64::from(threads))?;
         let mut next = vec![0; threads as usize];
+        let mut windows = vec![Window::default(); kernel.groups.len()];
         let ctx = BlockContext {
             params: launch.params.as_ptr(),
-            base: launch.memory.base,
-            shadow: launch.memory.shadow,
-            writable: launch.memory.writable,
-            global_limits: limits(launch.memory.len),
             shared: shared.address(),
             shared_limits: limits(u64::from(total_shared)),
             local: local.address(),
@@ -133,11 +135,13 @@ impl Block {
             local_limits: limits(u64::from(local_bytes)),
             param_limits: limits(launch.params.len() as u64),
             frames: frames.address(),
+            windows: windows.as_mut_ptr(),
             next: next.as_mut_ptr(),
             tid: state.tids.as_ptr(),
             stop: &raw const state.stop,
             stack_limit: 0,
             launch: core::ptr::from_ref(state),
+            check: kernel.check,
             grid_id: launch.grid_id,
             grid_workspace: launch.grid_workspace,
             ctaid: [0; 3],
@@ -155,6 +159,8 @@ impl Block {
             ctx,
             _memory: [frames, shared, local],
             next,
+            windows,
+            epoch: 0,
             index: 0,
             threads,
             exited: 0,
@@ -266,12 +272,9 @@ impl Block {
             let unit = self.units[index];
             match unit.mode {
                 Mode::Uniform(State::Ready(id)) => {
-                    self.call(state, kernel, id, unit.start, unit.end)?;
-                    if self.ctx.summary_or == self.ctx.summary_and {
-                        let next = self.ctx.summary_or;
-                        self.stop_unit(kernel, index, next);
-                    } else {
-                        self.split(kernel, index);
+                    match self.call(state, kernel, id, unit.start, unit.end)? {
+                        Some(next) => self.stop_unit(kernel, index, next),
+                        None => self.split(kernel, index),
                     }
                 }
                 Mode::Uniform(State::Warp(id)) => {
@@ -297,7 +300,7 @@ impl Block {
         Ok(true)
     }
 
-    /// Runs threads `first..end` from resume point `id`.
+    /// Runs threads `first..end` from resume point `id`. Answers where all of them stopped; if that differs, `next` has it for each.
     fn call(
         &mut self,
         state: &LaunchState,
@@ -305,13 +308,21 @@ impl Block {
         id: u32,
         first: u32,
         end: u32,
-    ) -> Result<(), Interrupt> {
-        let region = kernel.resume[id as usize - 1].region;
+    ) -> Result<Option<u32>, Interrupt> {
+        let resume = &kernel.resume[id as usize - 1];
+        let epoch = state.launch.memory.epoch();
+        if epoch != self.epoch {
+            self.epoch = epoch;
+            self.windows.fill(Window::default());
+        }
         // SAFETY: the region was compiled for this kernel, whose launch state sized frames, local, shared and parameter memory and the
-        // per-thread arrays for `threads` threads; `first < end <= threads`; the code is kept alive by the kernel.
-        let status = unsafe { region(&raw mut self.ctx, first, end) };
+        // per-thread arrays for `threads` threads, and a window for each group; `first < end <= threads`; the code is kept alive by the kernel.
+        let status = unsafe { (resume.region)(&raw mut self.ctx, first, end) };
         match status {
-            STATUS_OK => Ok(()),
+            STATUS_OK => Ok(resume.next.or_else(|| {
+                let stop = self.ctx.summary_or;
+                (stop == self.ctx.summary_and).then_some(stop)
+            })),
             STATUS_FAULT => Err(Interrupt::Fault(fault::describe(state, &self.ctx))),
             _ => Err(Interrupt::Stopped),
         }
@@ -453,11 +464,8 @@ impl Block {
             while thread < end && self.states[thread as usize] == State::Ready(id) {
                 thread += 1;
             }
-            self.call(state, kernel, id, first, thread)?;
+            let uniform = self.call(state, kernel, id, first, thread)?;
             any = true;
-            // Regions with a single stop do not store it for each thread.
-            let uniform =
-                (self.ctx.summary_or == self.ctx.summary_and).then_some(self.ctx.summary_or);
             for stopped in first..thread {
                 let next = uniform.unwrap_or(self.next[stopped as usize]);
                 self.states[stopped as usize] = self.stop_thread(kernel, stopped, next);

@@ -40,7 +40,9 @@ pub(crate) struct FaultRecord {
     pub(crate) thread: u32,
     /// [`super::fault::FaultKind`] as a number.
     pub(crate) kind: u32,
-    /// Answer of the slow check to compiled code: the host address to access, or 0 if the access is illegal.
+    /// Whether the helper that was asked last has refused an access: not 0.
+    pub(crate) refused: u32,
+    /// If not, the host address that it found.
     pub(crate) resolved: u64,
 }
 
@@ -54,17 +56,27 @@ pub(crate) fn limits(bytes: u64) -> Limits {
     core::array::from_fn(|k| bytes >> k)
 }
 
+/// What a group of accesses remembers of the memory that it last met.
+///
+/// Its accesses are allowed if the lowest, at address `a`, fulfils `rotate_right(a - start, k) < limit`, where `1 << k` is their size: `limit` is the
+/// number of places for the lowest access that leave room for the others.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Window {
+    pub(crate) start: u64,
+    pub(crate) limit: u64,
+    /// From an address to the host address.
+    pub(crate) delta: u64,
+    /// How often an allowed access was outside.
+    pub(crate) misses: u64,
+}
+
 /// The state of a block as compiled code addresses it, by offset. Everything but the fault, the summary and what the pointers
 /// lead to is constant while a region runs, so compiled code loads it as read-only.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct BlockContext {
     pub(crate) params: *const u8,
-    pub(crate) base: u64,
-    pub(crate) shadow: *const u16,
-    /// As `shadow`, for writes.
-    pub(crate) writable: *const u16,
-    pub(crate) global_limits: Limits,
     pub(crate) shared: *mut u8,
     pub(crate) shared_limits: Limits,
     /// Local memory of thread 0; thread `t` has its own `local_stride * t` bytes further.
@@ -74,6 +86,8 @@ pub(crate) struct BlockContext {
     pub(crate) param_limits: Limits,
     /// Frames of the threads: values that live across stops, `frame_bytes` (a constant of the kernel) apart.
     pub(crate) frames: *mut u8,
+    /// A window for each group of accesses of the kernel. Helpers change them.
+    pub(crate) windows: *mut Window,
     /// Where each thread stopped: a resume id, or 0 when it has exited.
     pub(crate) next: *mut u32,
     /// Packed thread indices by linear index: x in bits 0..10, y in 10..20, z in 20..26.
@@ -83,6 +97,8 @@ pub(crate) struct BlockContext {
     /// Host stack addresses below this are out of bounds for device functions.
     pub(crate) stack_limit: u64,
     pub(crate) launch: *const LaunchState,
+    /// The check of addresses, in a convention that spares its callers' registers.
+    pub(crate) check: usize,
     pub(crate) grid_id: u64,
     /// Address of the workspace of a cooperative grid, else 0.
     pub(crate) grid_workspace: u64,

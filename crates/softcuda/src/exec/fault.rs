@@ -44,6 +44,16 @@ pub(crate) struct Access {
     pub(crate) atomic: bool,
 }
 
+impl Access {
+    /// Whether addresses are offsets of 32 bits into a window of their own.
+    pub(crate) fn is_narrow(self) -> bool {
+        matches!(
+            self.space,
+            AccessSpace::Shared | AccessSpace::Local | AccessSpace::Param
+        )
+    }
+}
+
 /// Where an instruction stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Place {

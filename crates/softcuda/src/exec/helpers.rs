@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use super::context::{
     BlockContext, FaultRecord, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, STATUS_FAULT, STATUS_OK,
-    WINDOW_SHIFT,
+    WINDOW_SHIFT, Window,
 };
-use super::fault::{AccessSpace, FaultKind};
+use super::fault::{Access, AccessSpace, FaultKind};
 use super::launch::LaunchState;
 use super::printf::{self, Source};
 
@@ -23,56 +23,87 @@ unsafe fn launch<'a>(ctx: *const BlockContext) -> &'a LaunchState {
     unsafe { &*(*ctx).launch }
 }
 
-/// Decides an access that the inline check refused: stores the host address to use in the fault record, or 0 and the fault.
+/// Decides about a group of accesses that the inline check did not know: stores the host address of the lowest in the fault record, or the fault
+/// of the first that is not allowed.
 ///
 /// # Safety
 ///
-/// `ctx` points to the context of a block that is running; `site` is a site of its kernel.
+/// `ctx` points to the context of a block that is running; `group` is a group of its kernel, and `address` that of its lowest access.
 pub(crate) unsafe extern "C" fn check(
     ctx: *mut BlockContext,
     thread: u32,
     address: u64,
-    site: u32,
+    group: u32,
 ) {
     // SAFETY: the caller vouches for `ctx`, which nobody else uses meanwhile.
     let (context, state) = unsafe { (&mut *ctx, launch(ctx)) };
-    let resolved = slow(context, state, address, site);
-    context.fault = FaultRecord {
-        address,
-        site,
-        thread,
-        kind: FaultKind::Memory as u32,
-        resolved: resolved.unwrap_or(0),
-    };
-}
-
-fn slow(context: &BlockContext, state: &LaunchState, address: u64, site: u32) -> Option<u64> {
-    let access = state.launch.kernel.sites.get(site as usize)?.access?;
-    let size = access.size.next_power_of_two();
-    if address & u64::from(size - 1) != 0 {
-        return None;
+    let kernel = &state.launch.kernel;
+    let group_number = group as usize;
+    let group = &kernel.groups[group_number];
+    let mut resolved = 0;
+    for &(distance, site) in &group.members {
+        let memory = ThreadMemory {
+            context,
+            state,
+            thread,
+        };
+        let access = kernel.sites[site as usize].access;
+        let mut at = address.wrapping_add(u64::from(distance));
+        if access.is_some_and(Access::is_narrow) && address >> 32 == 0 {
+            // The lowest access may be at a negative offset.
+            at &= u64::from(u32::MAX);
+        }
+        let place = access
+            .and_then(|access| memory.allowed(access, at));
+        match place {
+            Some(place) => resolved = place.wrapping_sub(u64::from(distance)),
+            None => {
+                context.fault = FaultRecord {
+                    address: at,
+                    site,
+                    thread,
+                    kind: FaultKind::Memory as u32,
+                    refused: 1,
+                    resolved: 0,
+                };
+                return;
+            }
+        }
     }
-    match access.space {
-        AccessSpace::Global | AccessSpace::Generic if address >> WINDOW_SHIFT == 0 => {
+    context.fault.refused = 0;
+    context.fault.resolved = resolved;
+    // SAFETY: a block has a window for each group of its kernel.
+    let window = unsafe { &mut *context.windows.add(group_number) };
+    window.misses += 1;
+    if window.misses > EAGER && !window.misses.is_multiple_of(PATIENT) {
+        return;
+    }
+    let found = match address >> WINDOW_SHIFT << WINDOW_SHIFT {
+        0 => {
             let map = &state.launch.memory;
             let inside = address.wrapping_sub(map.base) < map.len;
-            (!inside && map.slow.allows(address, access.size, access.write)).then_some(address)
+            let extent = inside.then(|| map.slow.extent(address, group.write)).flatten();
+            extent.map(|(start, end)| (start, end - start, 0))
         }
-        // Parameters through generic addresses are rare enough to have no inline path.
-        AccessSpace::Generic
-            if address >> WINDOW_SHIFT == PARAM_WINDOW >> WINDOW_SHIFT && !access.write =>
-        {
-            let offset = address - PARAM_WINDOW;
-            let fits = offset
-                .checked_add(u64::from(access.size))
-                .is_some_and(|end| end <= context.param_limits[0]);
-            fits.then(|| context.params.addr() as u64 + offset)
+        SHARED_WINDOW => {
+            let delta = (context.shared.addr() as u64).wrapping_sub(SHARED_WINDOW);
+            Some((SHARED_WINDOW, context.shared_limits[0], delta))
         }
         _ => None,
+    };
+    if let Some((start, len, delta)) = found {
+        window.start = start;
+        window.limit = len.saturating_sub(u64::from(group.reach)) >> group.size.trailing_zeros();
+        window.delta = delta;
     }
 }
 
-/// The whole check of a global or generic access: the host address to use, or 0 and the fault recorded.
+/// Misses of a group that look for the allocation each.
+const EAGER: u64 = 4;
+/// Later, one in so many does: a group that goes from one allocation to another would do little else.
+const PATIENT: u64 = 16;
+
+/// As [`check`], with the host address, or 0, as the answer.
 ///
 /// # Safety
 ///
@@ -81,42 +112,11 @@ pub(crate) unsafe extern "C" fn resolve(
     ctx: *mut BlockContext,
     thread: u32,
     address: u64,
-    site: u32,
+    group: u32,
 ) -> u64 {
-    // SAFETY: the caller vouches for `ctx`, which nobody else uses meanwhile.
-    let (context, state) = unsafe { (&*ctx, launch(ctx)) };
-    let access = state
-        .launch
-        .kernel
-        .sites
-        .get(site as usize)
-        .and_then(|site| site.access);
-    if let Some(access) = access {
-        let memory = ThreadMemory {
-            context,
-            state,
-            thread,
-        };
-        let window = address >> WINDOW_SHIFT << WINDOW_SHIFT;
-        let plain = match window {
-            0 => true,
-            SHARED_WINDOW => access.space == AccessSpace::Generic,
-            LOCAL_WINDOW => access.space == AccessSpace::Generic && !access.atomic,
-            // Parameters are left to the slow check, which knows that they cannot be written.
-            _ => false,
-        };
-        let inside = address.wrapping_sub(state.launch.memory.base) < state.launch.memory.len;
-        if plain
-            && (window != 0 || inside)
-            && address.is_multiple_of(u64::from(access.size))
-            && let Some(pointer) = memory.translate(address, access.size, access.write)
-        {
-            return pointer.addr() as u64;
-        }
-    }
-    // SAFETY: as above.
+    // SAFETY: the caller vouches for all of it.
     unsafe {
-        check(ctx, thread, address, site);
+        check(ctx, thread, address, group);
         (*ctx).fault.resolved
     }
 }
@@ -140,6 +140,7 @@ pub(crate) unsafe extern "C" fn raise(
             site,
             thread,
             kind,
+            refused: 1,
             resolved: 0,
         };
     }
@@ -153,6 +154,44 @@ pub(crate) struct ThreadMemory<'a> {
 }
 
 impl ThreadMemory<'_> {
+    /// The host address of an access, if it is allowed.
+    fn allowed(&self, access: Access, address: u64) -> Option<u64> {
+        let size = access.size.next_power_of_two();
+        if address & u64::from(size - 1) != 0 {
+            return None;
+        }
+        let window = address >> WINDOW_SHIFT << WINDOW_SHIFT;
+        let tagged = match access.space {
+            AccessSpace::Shared => SHARED_WINDOW,
+            AccessSpace::Local => LOCAL_WINDOW,
+            AccessSpace::Param => PARAM_WINDOW,
+            AccessSpace::Global if window != 0 => return None,
+            AccessSpace::Global => 0,
+            AccessSpace::Generic => match window {
+                // Local memory has no atomic operations, and parameters cannot be written.
+                LOCAL_WINDOW if access.atomic => return None,
+                PARAM_WINDOW if access.write => return None,
+                _ => window,
+            },
+        };
+        let address = match access.space {
+            AccessSpace::Shared | AccessSpace::Local | AccessSpace::Param if window != 0 => {
+                return None;
+            }
+            AccessSpace::Shared | AccessSpace::Local | AccessSpace::Param => tagged | address,
+            AccessSpace::Global | AccessSpace::Generic => address,
+        };
+        let map = &self.state.launch.memory;
+        if tagged == 0 && address.wrapping_sub(map.base) >= map.len {
+            return map
+                .slow
+                .allows(address, access.size, access.write)
+                .then_some(address);
+        }
+        let pointer = self.translate(address, access.size, access.write)?;
+        Some(pointer.addr() as u64)
+    }
+
     /// The host address of `size` bytes that may be read, or written.
     fn translate(&self, address: u64, size: u32, write: bool) -> Option<*const u8> {
         let offset = address & ((1 << WINDOW_SHIFT) - 1);
@@ -297,7 +336,13 @@ pub(crate) unsafe extern "C" fn free(
     address: u64,
 ) -> u32 {
     // SAFETY: the caller vouches for `ctx`.
-    if address == 0 || unsafe { launch(ctx) }.launch.memory.slow.free(address) {
+    let state = unsafe { launch(ctx) };
+    if address == 0 || state.launch.memory.slow.free(address) {
+        // The groups of this block must not remember it; those of others notice at their next stop.
+        for group in 0..state.launch.kernel.groups.len() {
+            // SAFETY: a block has a window for each group of its kernel.
+            unsafe { (*ctx).windows.add(group).write(Window::default()) };
+        }
         return STATUS_OK;
     }
     // SAFETY: as above.

@@ -26,9 +26,24 @@ pub(crate) enum Stop {
 #[derive(Debug)]
 pub(crate) struct ResumePoint {
     pub(crate) stop: Stop,
+    /// Where all threads stop next (0: they exit), if there is no choice; regions with a choice say it in the block's context.
+    pub(crate) next: Option<u32>,
     pub(crate) region: RegionFn,
     /// Where the instruction stands that threads stop at, if it is one.
     pub(crate) place: Option<Place>,
+}
+
+/// Accesses that are checked together: all of one size, and a multiple of it apart.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// Distance from the lowest access, and site, in the order of execution.
+    pub(crate) members: Box<[(u32, u32)]>,
+    /// Bytes of each.
+    pub(crate) size: u32,
+    /// Distance from the lowest access to the highest.
+    pub(crate) reach: u32,
+    /// Whether any of them writes.
+    pub(crate) write: bool,
 }
 
 /// A kernel ready to launch. Owns its machine code.
@@ -48,6 +63,10 @@ pub(crate) struct CompiledKernel {
     pub(crate) static_shared: u32,
     /// Source places by site number.
     pub(crate) sites: Vec<Site>,
+    /// Address of the check of addresses.
+    pub(crate) check: usize,
+    /// Accesses that are checked together.
+    pub(crate) groups: Vec<Group>,
     /// The code that `resume` points into, freed when the kernel is dropped.
     pub(crate) _code: Code,
 }

@@ -116,6 +116,14 @@ impl Lower<'_, '_, '_> {
             }
             _ => None,
         };
+        if carry_in.is_none() && !op.modifiers.cc() {
+            let result = if subtract {
+                self.b.ins().isub(a, b)
+            } else {
+                self.b.ins().iadd(a, b)
+            };
+            return self.set_extended(&o[0], result, signed);
+        }
         let (result, mut carry) = self.with_carry(a, b, carry_in, subtract);
         self.set_extended(&o[0], result, signed)?;
         if op.modifiers.cc() {
@@ -193,6 +201,19 @@ impl Lower<'_, '_, '_> {
         let machine = machine_type(ty);
         let signed = ty.is_signed();
         let a = self.value(&o[1], machine)?;
+        if op.modifiers.part() == Some(Part::Wide)
+            && let (32, Operand::Int(factor)) = (ty.bits(), &o[2])
+        {
+            let a = self.extend(a, I64, signed);
+            let factor = if signed {
+                i64::from(*factor as i32).cast_unsigned()
+            } else {
+                u64::from(*factor as u32)
+            };
+            let factor = self.iconst(I64, factor);
+            let product = self.b.ins().imul(a, factor);
+            return self.finish_product(op, o, product);
+        }
         let b = self.value(&o[2], machine)?;
         let product = match op.modifiers.part() {
             Some(Part::Wide) => {
@@ -219,6 +240,14 @@ impl Lower<'_, '_, '_> {
             }
             _ => self.b.ins().imul(a, b),
         };
+        self.finish_product(op, o, product)
+    }
+
+    /// Stores a product, or its sum with the third operand.
+    fn finish_product(&mut self, op: &Op, o: &[Operand], product: Value) -> Lowered {
+        let ty = op.ty();
+        let machine = machine_type(ty);
+        let signed = ty.is_signed();
         let result_type = self.b.func.dfg.value_type(product);
         match op.opcode {
             Opcode::Mul => self.set_extended(&o[0], product, signed),

@@ -134,22 +134,26 @@ impl Lower<'_, '_, '_> {
             .ins()
             .bxor_imm_u(address, FUNCTION_WINDOW.cast_signed());
         let count = self.iconst(I64, count);
-        let known = self.less(index, count);
+        let unknown = self
+            .b
+            .ins()
+            .icmp(IntCC::UnsignedGreaterThanOrEqual, index, count);
         let (look, found, bad) = (
             self.b.create_block(),
             self.b.create_block(),
             self.cold_block(),
         );
-        self.branch(known, look, bad);
-        self.b.switch_to_block(look);
+        self.branch(unknown, bad, look);
+        self.enter(look);
         let offset = self.b.ins().ishl_imm_u(index, 3);
         let table = self.iconst(I64, table);
         let place = self.b.ins().iadd(table, offset);
         let entry = self.b.ins().load(I64, CONSTANT, place, 0);
-        self.branch(entry, found, bad);
-        self.b.switch_to_block(bad);
+        let missing = self.b.ins().icmp_imm_u(IntCC::Equal, entry, 0);
+        self.branch(missing, bad, found);
+        self.enter(bad);
         self.raise(FaultKind::Call, Some(address));
-        self.b.switch_to_block(found);
+        self.enter(found);
         entry
     }
 
@@ -196,7 +200,7 @@ impl Lower<'_, '_, '_> {
                 let failed = self.b.ins().icmp(IntCC::Equal, result, bad);
                 let (fault, go_on) = (self.fault_block(), self.b.create_block());
                 self.branch(failed, fault, go_on);
-                self.b.switch_to_block(go_on);
+                self.enter(go_on);
                 self.builtin_result(call, result)
             }
             Builtin::AssertFail => {
@@ -229,7 +233,7 @@ impl Lower<'_, '_, '_> {
                     .expect("free has a result");
                 let (fault, go_on) = (self.fault_block(), self.b.create_block());
                 self.branch(status, fault, go_on);
-                self.b.switch_to_block(go_on);
+                self.enter(go_on);
                 Ok(())
             }
         }

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
+use cranelift_codegen::cursor::{Cursor as _, FuncCursor};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, F64, I8, I32, I64, I128};
-use cranelift_codegen::ir::{
-    Block, BlockArg, FuncRef, InstBuilder as _, MemFlagsData, Type, Value,
-};
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder as _, MemFlagsData, SigRef, Type, Value};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use cuprum_ptx::{Op, Opcode};
 
+use super::check::Checked;
 use super::region::Mode;
 use super::registers::integer_type;
 use super::unit::{Helper, Unit};
@@ -58,6 +58,15 @@ pub(super) struct Lower<'u, 'p, 'b> {
     pub(super) blocks: HashMap<BlockId, Block>,
     /// The block context.
     pub(super) ctx: Value,
+    /// The function's first block, which ends in a jump.
+    pub(super) entry: Block,
+    /// What has been loaded there.
+    pub(super) constants: Vec<((Type, Value, i32), Value)>,
+    /// The block in which the code of a thread begins.
+    pub(super) body: Block,
+    /// The linear thread index in 64 bits, and the packed indices, once they are used; computed at the start of `body`.
+    pub(super) thread_wide: Option<Value>,
+    pub(super) packed: Option<Value>,
     /// Linear index of the thread in the block, 32 bits.
     pub(super) thread: Value,
     /// Host address of the thread's local memory.
@@ -66,13 +75,19 @@ pub(super) struct Lower<'u, 'p, 'b> {
     pub(super) frame: Option<Value>,
     /// Host address of the function's frame.
     pub(super) frame_base: Value,
-    /// The slow check, once it is used.
-    pub(super) check: Option<FuncRef>,
+    /// The signature of the check of addresses, once it is used.
+    pub(super) check_signature: Option<SigRef>,
+    /// The current instruction and the rest of its block.
+    pub(super) ahead: &'u [Inst],
+    /// Groups of accesses in the current block whose check has been done.
+    pub(super) checked: Vec<Checked>,
     pub(super) mode: Mode<'u>,
     /// Where the current instruction stands.
     pub(super) line: Line,
     /// Cold block that returns a fault.
-    pub(super) fault: Option<Block>,
+    pub(super) fault: Block,
+    /// Whether anything goes there.
+    pub(super) faults: bool,
     /// Whether checks of addresses are calls: so many are needed that inline ones would take too long to compile.
     pub(super) out_of_line: bool,
 }
@@ -81,7 +96,49 @@ impl Lower<'_, '_, '_> {
     /// A field of the block context that is constant while the code runs.
     pub(super) fn context(&mut self, ty: Type, offset: usize) -> Value {
         let ctx = self.ctx;
-        self.b.ins().load(ty, CONSTANT, ctx, offset as i32)
+        self.constant(ty, ctx, offset as i32)
+    }
+
+    /// Memory that is constant while the code runs, relative to the context or another such constant. Loaded once, at the entry.
+    pub(super) fn constant(&mut self, ty: Type, base: Value, offset: i32) -> Value {
+        let known = self
+            .constants
+            .iter()
+            .find(|known| known.0 == (ty, base, offset));
+        if let Some(&(_, value)) = known {
+            return value;
+        }
+        let mut cursor = FuncCursor::new(self.b.func);
+        cursor.goto_last_inst(self.entry);
+        let value = cursor.ins().load(ty, CONSTANT, base, offset);
+        self.constants.push(((ty, base, offset), value));
+        value
+    }
+
+    /// A place before everything in the code of a thread but what has been put there.
+    pub(super) fn at_start(&mut self, after: Option<Value>) -> FuncCursor<'_> {
+        let func = &mut *self.b.func;
+        let previous = after.and_then(|value| func.dfg.value_def(value).inst());
+        let first = match previous {
+            Some(inst) => func.layout.next_inst(inst),
+            None => func.layout.first_inst(self.body),
+        };
+        let cursor = FuncCursor::new(func);
+        match first {
+            Some(inst) => cursor.at_inst(inst),
+            None => cursor.at_bottom(self.body),
+        }
+    }
+
+    /// The linear index of the thread in 64 bits.
+    pub(super) fn thread_wide(&mut self) -> Value {
+        if let Some(wide) = self.thread_wide {
+            return wide;
+        }
+        let thread = self.thread;
+        let wide = self.at_start(None).ins().uextend(I64, thread);
+        self.thread_wide = Some(wide);
+        wide
     }
 
     pub(super) fn iconst(&mut self, ty: Type, value: u64) -> Value {
@@ -313,15 +370,8 @@ impl Lower<'_, '_, '_> {
 
     /// The cold block that returns the recorded fault.
     pub(super) fn fault_block(&mut self) -> Block {
-        match self.fault {
-            Some(block) => block,
-            None => {
-                let block = self.b.create_block();
-                self.b.set_cold_block(block);
-                self.fault = Some(block);
-                block
-            }
-        }
+        self.faults = true;
+        self.fault
     }
 
     /// Records a fault of this instruction and leaves; what follows is unreachable.
@@ -345,8 +395,17 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Branches on a value that is not zero.
+    ///
+    /// The code generator visits `otherwise` first. It moves code out of a loop until it has seen a block outside, so that where one of the two
+    /// leaves a loop, it should be `then`.
     pub(super) fn branch(&mut self, condition: Value, then: Block, otherwise: Block) {
         self.b.ins().brif(condition, then, &[], otherwise, &[]);
+    }
+
+    /// Goes on in a block to which nothing but what has been emitted leads.
+    pub(super) fn enter(&mut self, block: Block) {
+        self.b.switch_to_block(block);
+        self.b.seal_block(block);
     }
 
     /// A new block, marked as rarely reached.

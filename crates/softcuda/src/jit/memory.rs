@@ -1,20 +1,14 @@
-//! Loads and stores, and the checks of their addresses.
-//!
-//! A check of an access of `2^k` bytes at offset `o` of a window of `n` bytes is one comparison: `rotate_right(o, k) < n >> k` is false if `o` is
-//! misaligned (the low bits become high ones) or beyond the end. Global memory has a second one against the shadow map. What fails goes to a
-//! cold block that asks the slow check.
+//! Loads and stores; [`check`](super::check) has the checks of their addresses.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I8, I16, I32, I64};
-use cranelift_codegen::ir::{Block, InstBuilder as _, Type, Value};
-use cranelift_module::Module as _;
+use cranelift_codegen::ir::types::{I8, I64};
+use cranelift_codegen::ir::{InstBuilder as _, Type, Value};
 use cuprum_ptx::{Op, Ordering, Space};
 
-use super::lower::{CHECKED, CONSTANT, Lower, Lowered, field};
+use super::lower::{CHECKED, Lower, Lowered, field};
 use super::registers::{integer_type, machine_type};
-use super::unit::Helper;
-use crate::exec::context::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, STATUS_FAULT, WINDOW_SHIFT};
-use crate::exec::fault::{Access, AccessSpace};
+use crate::exec::context::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SHIFT};
+use crate::exec::fault::AccessSpace;
 use crate::program::ir::{Base, Operand, Symbol};
 
 /// What an instruction is about to do.
@@ -44,6 +38,11 @@ pub(super) fn access_space(space: Option<Space>) -> Lowered<AccessSpace> {
 impl Lower<'_, '_, '_> {
     /// Checks an access and says where it goes.
     pub(super) fn access(&mut self, operand: &Operand, request: Request) -> Lowered<Place> {
+        self.find(operand, request, false)
+    }
+
+    /// As [`access`](Self::access); a plain load or store may be checked together with others.
+    fn find(&mut self, operand: &Operand, request: Request, grouped: bool) -> Lowered<Place> {
         let Operand::Address(base, offset) = operand else {
             return Err("a memory operand that is no address".to_owned());
         };
@@ -96,237 +95,21 @@ impl Lower<'_, '_, '_> {
             }
         }
         let mut request = request;
+        if matches!(base, Base::FrameReg(_) | Base::Symbol(Symbol::Frame(_))) {
+            request.space = AccessSpace::Local;
+        }
+        if request.space == AccessSpace::Param && request.write {
+            return Err("a store to the parameters of a kernel".to_owned());
+        }
         let address = match base {
             Base::None => self.iconst(I64, offset as u64),
-            Base::Symbol(symbol) => {
-                if matches!(symbol, Symbol::Frame(_)) {
-                    request.space = AccessSpace::Local;
-                }
-                self.symbol(symbol, offset)
+            Base::Symbol(symbol) => self.symbol(symbol, offset),
+            Base::Reg(reg) | Base::FrameReg(reg) if grouped => {
+                return self.access_in_group(reg, offset, request);
             }
-            Base::Reg(reg) | Base::FrameReg(reg) => {
-                if matches!(base, Base::FrameReg(_)) {
-                    request.space = AccessSpace::Local;
-                }
-                let value = self.get(reg);
-                let narrow = self.b.func.dfg.value_type(value) == I32
-                    && matches!(
-                        request.space,
-                        AccessSpace::Shared | AccessSpace::Local | AccessSpace::Param
-                    );
-                match offset {
-                    0 => self.coerce(value, I64),
-                    // Addresses of these spaces have 32 bits: a register may hold a negative number.
-                    _ if narrow => {
-                        let sum = self.b.ins().iadd_imm_s(value, offset);
-                        self.coerce(sum, I64)
-                    }
-                    _ => {
-                        let value = self.coerce(value, I64);
-                        self.b.ins().iadd_imm_s(value, offset)
-                    }
-                }
-            }
+            Base::Reg(reg) | Base::FrameReg(reg) => self.address(reg, offset, request.space),
         };
-        let pointer = match request.space {
-            AccessSpace::Global | AccessSpace::Generic if self.out_of_line => {
-                self.check_elsewhere(address, request)
-            }
-            AccessSpace::Global => self.check_global(address, request),
-            AccessSpace::Generic => self.check_generic(address, request),
-            AccessSpace::Shared | AccessSpace::Local | AccessSpace::Param => {
-                let (start, limits) = match request.space {
-                    AccessSpace::Shared => {
-                        (self.context(I64, field!(shared)), field!(shared_limits))
-                    }
-                    AccessSpace::Local => (self.local, field!(local_limits)),
-                    _ => (self.context(I64, field!(params)), field!(param_limits)),
-                };
-                if request.space == AccessSpace::Param && request.write {
-                    return Err("a store to the parameters of a kernel".to_owned());
-                }
-                self.check_window(address, start, limits, request)
-            }
-        };
-        Ok((pointer, 0))
-    }
-
-    fn limit(&mut self, limits: usize, request: Request) -> Value {
-        let log = request.size.trailing_zeros() as usize;
-        self.context(I64, limits + 8 * log)
-    }
-
-    fn rotated(&mut self, offset: Value, request: Request) -> Value {
-        match request.size.trailing_zeros() {
-            0 => offset,
-            log => self.b.ins().rotr_imm_u(offset, i64::from(log)),
-        }
-    }
-
-    /// An offset into a small window: the host address.
-    fn check_window(
-        &mut self,
-        offset: Value,
-        start: Value,
-        limits: usize,
-        request: Request,
-    ) -> Value {
-        let rotated = self.rotated(offset, request);
-        let limit = self.limit(limits, request);
-        let fits = self.less(rotated, limit);
-        let (refused, go_on) = (self.cold_block(), self.b.create_block());
-        self.branch(fits, go_on, refused);
-        self.b.switch_to_block(refused);
-        self.slow_check(offset, request);
-        self.return_status(STATUS_FAULT);
-        self.b.switch_to_block(go_on);
-        self.b.ins().iadd(start, offset)
-    }
-
-    /// A device address: itself, if it may be accessed.
-    fn check_global(&mut self, address: Value, request: Request) -> Value {
-        let (refused, done) = (self.cold_block(), self.b.create_block());
-        self.b.append_block_param(done, I64);
-        self.test_global(address, request, refused, done);
-        self.b.switch_to_block(refused);
-        self.ask(address, request, done);
-        self.b.switch_to_block(done);
-        self.b.block_params(done)[0]
-    }
-
-    /// Goes to `done` with the address if the shadow allows the access, else to `refused`.
-    fn test_global(&mut self, address: Value, request: Request, refused: Block, done: Block) {
-        let base = self.context(I64, field!(base));
-        let offset = self.b.ins().isub(address, base);
-        let rotated = self.rotated(offset, request);
-        let limit = self.limit(field!(global_limits), request);
-        let inside = self.less(rotated, limit);
-        let look = self.b.create_block();
-        self.branch(inside, look, refused);
-        self.b.switch_to_block(look);
-        let map = if request.write {
-            field!(writable)
-        } else {
-            field!(shadow)
-        };
-        let shadow = self.context(I64, map);
-        let granule = self.b.ins().ushr_imm_u(offset, 8);
-        let granule = self.b.ins().ishl_imm_u(granule, 1);
-        let place = self.b.ins().iadd(shadow, granule);
-        let valid = self.b.ins().load(I16, CHECKED, place, 0);
-        let valid = self.b.ins().uextend(I32, valid);
-        let low = self.b.ins().ireduce(I32, offset);
-        let low = self.b.ins().band_imm_u(low, 255);
-        let end = self.b.ins().iadd_imm_s(low, i64::from(request.size));
-        let allowed = self
-            .b
-            .ins()
-            .icmp(IntCC::UnsignedLessThanOrEqual, end, valid);
-        self.b
-            .ins()
-            .brif(allowed, done, &[address.into()], refused, &[]);
-    }
-
-    /// A generic address: the host address, by the window that it is in.
-    fn check_generic(&mut self, address: Value, request: Request) -> Value {
-        let (refused, done) = (self.cold_block(), self.b.create_block());
-        self.b.append_block_param(done, I64);
-        let (global, window) = (self.b.create_block(), self.b.create_block());
-        let tag = self.b.ins().ushr_imm_u(address, i64::from(WINDOW_SHIFT));
-        self.branch(tag, window, global);
-
-        self.b.switch_to_block(window);
-        let offset = self
-            .b
-            .ins()
-            .band_imm_s(address, ((1u64 << WINDOW_SHIFT) - 1).cast_signed());
-        let shared_tag = self.iconst(I64, SHARED_WINDOW >> WINDOW_SHIFT);
-        let local_tag = self.iconst(I64, LOCAL_WINDOW >> WINDOW_SHIFT);
-        let is_shared = self.b.ins().icmp(IntCC::Equal, tag, shared_tag);
-        let is_local = self.b.ins().icmp(IntCC::Equal, tag, local_tag);
-        let shared_limit = self.limit(field!(shared_limits), request);
-        let none = self.iconst(I64, 0);
-        let limit = if request.atomic {
-            // Local memory has no atomic operations.
-            none
-        } else {
-            let local_limit = self.limit(field!(local_limits), request);
-            self.b.ins().select(is_local, local_limit, none)
-        };
-        let limit = self.b.ins().select(is_shared, shared_limit, limit);
-        let shared = self.context(I64, field!(shared));
-        let local = self.local;
-        let start = self.b.ins().select(is_shared, shared, local);
-        let rotated = self.rotated(offset, request);
-        let fits = self.less(rotated, limit);
-        let pointer = self.b.ins().iadd(start, offset);
-        self.b
-            .ins()
-            .brif(fits, done, &[pointer.into()], refused, &[]);
-
-        self.b.switch_to_block(global);
-        self.test_global(address, request, refused, done);
-        self.b.switch_to_block(refused);
-        self.ask(address, request, done);
-        self.b.switch_to_block(done);
-        self.b.block_params(done)[0]
-    }
-
-    /// Checks by a call, so that huge functions do not become several times larger.
-    fn check_elsewhere(&mut self, address: Value, request: Request) -> Value {
-        let site = self.access_site(request);
-        let site = self.iconst(I32, u64::from(site));
-        let (ctx, thread) = (self.ctx, self.thread);
-        let pointer = self
-            .call_helper(Helper::Resolve, &[ctx, thread, address, site])
-            .expect("the check has a result");
-        let (fault, go_on) = (self.fault_block(), self.b.create_block());
-        self.branch(pointer, go_on, fault);
-        self.b.switch_to_block(go_on);
-        pointer
-    }
-
-    fn access_site(&mut self, request: Request) -> u32 {
-        self.unit.site(
-            self.line,
-            Some(Access {
-                space: request.space,
-                size: request.size,
-                write: request.write,
-                atomic: request.atomic,
-            }),
-        )
-    }
-
-    /// Calls the slow check, which records the fault, or the host address.
-    fn slow_check(&mut self, address: Value, request: Request) {
-        let site = self.access_site(request);
-        let check = match self.check {
-            Some(check) => check,
-            None => {
-                let id = self.unit.check;
-                let check = self.unit.module.declare_func_in_func(id, self.b.func);
-                self.check = Some(check);
-                check
-            }
-        };
-        let site = self.iconst(I32, u64::from(site));
-        let (ctx, thread) = (self.ctx, self.thread);
-        self.b.ins().call(check, &[ctx, thread, address, site]);
-    }
-
-    /// The slow path: goes to `done` with the host address if the access is allowed after all.
-    fn ask(&mut self, address: Value, request: Request, done: Block) {
-        self.slow_check(address, request);
-        let ctx = self.ctx;
-        let resolved = self
-            .b
-            .ins()
-            .load(I64, CHECKED, ctx, field!(fault.resolved) as i32);
-        let fault = self.fault_block();
-        self.b
-            .ins()
-            .brif(resolved, done, &[resolved.into()], fault, &[]);
+        Ok((self.access_alone(address, request), 0))
     }
 
     pub(super) fn load(&mut self, op: &Op, o: &[Operand]) -> Lowered {
@@ -343,7 +126,7 @@ impl Lower<'_, '_, '_> {
             write: false,
             atomic: false,
         };
-        let (pointer, displacement) = self.access(&o[1], request)?;
+        let (pointer, displacement) = self.find(&o[1], request, true)?;
         let strong = matches!(space, AccessSpace::Global | AccessSpace::Generic)
             && op
                 .modifiers
@@ -351,7 +134,6 @@ impl Lower<'_, '_, '_> {
                 .is_some_and(|ordering| ordering != Ordering::Weak);
         let constant = space == AccessSpace::Param
             && matches!(o[1], Operand::Address(Base::Symbol(Symbol::Param(_)), _));
-        let flags = if constant { CONSTANT } else { CHECKED };
         let destinations = match &o[0] {
             Operand::Vector(list) => &list[..],
             other => core::slice::from_ref(other),
@@ -363,6 +145,10 @@ impl Lower<'_, '_, '_> {
         for (index, destination) in destinations.iter().enumerate() {
             let machine = self.memory_type(machine_type(ty), destination);
             let at = displacement + (index as u32 * ty.size()) as i32;
+            if constant {
+                values.push(self.constant(machine, pointer, at));
+                continue;
+            }
             // Strong loads must not be merged with others; atomic ones are not, and cost nothing more.
             let value = if strong && machine.bits() <= 64 {
                 let place = if at == 0 {
@@ -373,7 +159,7 @@ impl Lower<'_, '_, '_> {
                 let integer = integer_type(machine.bits());
                 self.b.ins().atomic_load(integer, CHECKED, place)
             } else {
-                self.b.ins().load(machine, flags, pointer, at)
+                self.b.ins().load(machine, CHECKED, pointer, at)
             };
             values.push(value);
         }
@@ -425,7 +211,7 @@ impl Lower<'_, '_, '_> {
             let machine = self.memory_type(machine_type(ty), source);
             values.push(self.value(source, machine)?);
         }
-        let (pointer, displacement) = self.access(&o[0], request)?;
+        let (pointer, displacement) = self.find(&o[0], request, true)?;
         let ordered = matches!(
             op.modifiers.ordering(),
             Some(Ordering::Release | Ordering::Volatile | Ordering::Relaxed | Ordering::Mmio)

@@ -13,6 +13,7 @@ mod asynchronous;
 mod atomics;
 mod bits;
 mod calls;
+mod check;
 mod code;
 mod compare;
 mod control;
@@ -28,6 +29,7 @@ mod region;
 mod registers;
 mod special;
 mod sync;
+mod trampoline;
 mod unit;
 mod video;
 

@@ -15,7 +15,9 @@ use crate::exec::block::frame_stride;
 use crate::exec::context::{STATUS_EXIT, STATUS_FAULT, STATUS_OK, STATUS_STOPPED};
 use crate::exec::fault::FaultKind;
 use crate::program::flow::{BitSet, live_in};
-use crate::program::ir::{BlockId, Callee, Function, Kind, Line, Term};
+use crate::program::ir::{
+    Access, Base, BlockId, Callee, Function, Inst, Kind, Line, Operand, Symbol, Term,
+};
 
 /// Iterations of a waiting loop after which a thread gives way.
 const PATIENCE: u64 = 32;
@@ -57,6 +59,52 @@ fn is_huge(function: &Function) -> bool {
         _ => false,
     });
     accesses.count() > MANY_ACCESSES
+}
+
+/// Whether code of the function may need the address of the thread's local memory.
+fn uses_local(function: &Function) -> bool {
+    function.frame_bytes > 0
+        || function.insts().any(|inst| match &inst.kind {
+            Kind::Call(_) => true,
+            Kind::Op(op, operands) => operands.iter().any(|operand| match operand {
+                Operand::Address(Base::Symbol(Symbol::Param(_)), _) => false,
+                Operand::Address(..) => matches!(
+                    op.modifiers.space(),
+                    None | Some(Space::Local | Space::Param)
+                ),
+                _ => false,
+            }),
+            _ => false,
+        })
+}
+
+/// The registers that a region may change, and those and the ones that it reads.
+fn registers_of(
+    function: &Function,
+    blocks: &[BlockId],
+    resumed: Option<&Inst>,
+) -> (BitSet, BitSet) {
+    let mut defined = BitSet::new(function.regs.len());
+    let mut touched = BitSet::new(function.regs.len());
+    if let Some(inst) = resumed {
+        inst.visit(|reg, access| {
+            if access == Access::Def {
+                defined.insert(reg);
+            }
+        });
+    }
+    for &block in blocks {
+        let contents = &function.blocks[block as usize];
+        for inst in &contents.insts {
+            inst.visit(|reg, access| match access {
+                Access::Def => defined.insert(reg),
+                Access::Use => touched.insert(reg),
+            });
+        }
+        contents.term.visit_uses(|reg| touched.insert(reg));
+    }
+    touched.union(&defined);
+    (defined, touched)
 }
 
 /// The blocks that a region consists of.
@@ -112,7 +160,7 @@ fn create_blocks(builder: &mut FunctionBuilder<'_>, blocks: &[BlockId]) -> HashM
         .collect()
 }
 
-/// Builds the region of resume point `index`.
+/// Builds the region of resume point `index`. Answers the only stop at which threads can leave it, if there is but one.
 pub(super) fn region(
     unit: &mut Unit<'_>,
     mut b: FunctionBuilder<'_>,
@@ -120,7 +168,7 @@ pub(super) fn region(
     classes: &[Type],
     plan: &Plan,
     index: usize,
-) -> Result<(), Unsupported> {
+) -> Result<Option<u32>, Unsupported> {
     let resume = &plan.resume[index];
     let region = region_blocks(function, resume.block);
     let stops = stops(function, plan, &region);
@@ -129,12 +177,21 @@ pub(super) fn region(
     let body = b.create_block();
     let done = b.create_block();
     let end = b.create_block();
+    let fault = b.create_block();
+    b.set_cold_block(fault);
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
     let [ctx, first, limit] = *b.block_params(entry) else {
         return Err(Unsupported::anywhere("a region has three parameters"));
     };
-    let tally = (stops.len() > 1).then(|| (b.declare_var(I32), b.declare_var(I32)));
+    let only = match *stops {
+        [] => Some(0),
+        [only] => Some(only),
+        _ => None,
+    };
+    let tally = only
+        .is_none()
+        .then(|| (b.declare_var(I32), b.declare_var(I32)));
     if let Some((or, and)) = tally {
         let none = b.ins().iconst(I32, 0);
         b.def_var(or, none);
@@ -146,41 +203,28 @@ pub(super) fn region(
 
     b.switch_to_block(head);
     let thread = b.block_params(head)[0];
-    let more = b.ins().icmp(IntCC::UnsignedLessThan, thread, limit);
-    b.ins().brif(more, body, &[], end, &[]);
+    let finished = b
+        .ins()
+        .icmp(IntCC::UnsignedGreaterThanOrEqual, thread, limit);
+    b.ins().brif(finished, end, &[], body, &[]);
 
     b.switch_to_block(done);
     let next = b.ins().iadd_imm_s(thread, 1);
     b.ins().jump(head, &[next.into()]);
 
     b.switch_to_block(end);
-    let (or, and) = match tally {
-        Some((or, and)) => (b.use_var(or), b.use_var(and)),
-        None => {
-            let stop = u64::from(stops.first().copied().unwrap_or(0));
-            let stop = b.ins().iconst(I32, stop as i64);
-            (stop, stop)
-        }
-    };
-    b.ins().store(CHECKED, or, ctx, field!(summary_or) as i32);
-    b.ins().store(CHECKED, and, ctx, field!(summary_and) as i32);
+    // Where there is but one stop, the scheduler knows it.
+    if let Some((or, and)) = tally {
+        let (or, and) = (b.use_var(or), b.use_var(and));
+        b.ins().store(CHECKED, or, ctx, field!(summary_or) as i32);
+        b.ins().store(CHECKED, and, ctx, field!(summary_and) as i32);
+    }
     let ok = b.ins().iconst(I32, i64::from(STATUS_OK));
     b.ins().return_(&[ok]);
 
     b.switch_to_block(body);
-    let mut defined = BitSet::new(function.regs.len());
-    for &block in &region {
-        for inst in &function.blocks[block as usize].insts {
-            for reg in inst.defs() {
-                defined.insert(reg);
-            }
-        }
-    }
-    if let Some(inst) = &resume.inst {
-        for reg in inst.defs() {
-            defined.insert(reg);
-        }
-    }
+    b.ensure_inserted_block();
+    let (defined, touched) = registers_of(function, &region, resume.inst.as_ref());
     let waits = region.iter().any(|&block| {
         matches!(
             function.blocks[block as usize].term,
@@ -198,11 +242,18 @@ pub(super) fn region(
         variables: vec![None; classes.len()],
         blocks,
         ctx,
+        entry,
+        constants: Vec::new(),
+        body,
+        thread_wide: None,
+        packed: None,
         thread,
         local: placeholder,
         frame: None,
         frame_base: placeholder,
-        check: None,
+        check_signature: None,
+        ahead: &[],
+        checked: Vec::new(),
         mode: Mode::Region(Region {
             plan,
             done,
@@ -212,24 +263,29 @@ pub(super) fn region(
             defined,
         }),
         line: Line::default(),
-        fault: None,
+        fault,
+        faults: false,
         out_of_line: is_huge(function),
     };
-    lower.locate_local();
-    let kept = lower.locate_kept(plan);
-    if let Mode::Region(region) = &mut lower.mode {
-        region.kept = kept;
+    if uses_local(function) {
+        lower.locate_local();
+    }
+    if plan.frame_bytes > 0 {
+        let kept = lower.locate_kept(plan);
+        if let Mode::Region(region) = &mut lower.mode {
+            region.kept = kept;
+        }
     }
     if let Some(patience) = patience {
         let zero = lower.iconst(I32, 0);
         lower.b.def_var(patience, zero);
     }
-    lower.restore(plan, index)?;
+    lower.restore(plan, index, &touched)?;
     let start = lower.blocks[&resume.block];
     lower.jump(start, &[]);
     lower.contents(&region)?;
     lower.finish();
-    Ok(())
+    Ok(only)
 }
 
 /// Builds a function that never stops threads.
@@ -240,12 +296,16 @@ pub(super) fn native(
     classes: &[Type],
 ) -> Result<(), Unsupported> {
     let all: Vec<BlockId> = (0..function.blocks.len() as BlockId).collect();
-    let entry = b.create_block();
+    let (entry, body, fault) = (b.create_block(), b.create_block(), b.create_block());
+    b.set_cold_block(fault);
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
     let [ctx, thread, frame] = *b.block_params(entry) else {
         return Err(Unsupported::anywhere("a function has three parameters"));
     };
+    b.ins().jump(body, &[]);
+    b.switch_to_block(body);
+    b.ensure_inserted_block();
     let blocks = create_blocks(&mut b, &all);
     let mut lower = Lower {
         b,
@@ -255,14 +315,22 @@ pub(super) fn native(
         variables: vec![None; classes.len()],
         blocks,
         ctx,
+        entry,
+        constants: Vec::new(),
+        body,
+        thread_wide: None,
+        packed: None,
         thread,
         local: thread,
         frame: Some(frame),
         frame_base: thread,
-        check: None,
+        check_signature: None,
+        ahead: &[],
+        checked: Vec::new(),
         mode: Mode::Native,
         line: Line::default(),
-        fault: None,
+        fault,
+        faults: false,
         out_of_line: is_huge(function),
     };
     if let Some(inst) = function.insts().next() {
@@ -295,8 +363,7 @@ impl Lower<'_, '_, '_> {
     fn locate_local(&mut self) {
         let base = self.context(I64, field!(local));
         let stride = self.context(I64, field!(local_stride));
-        let thread = self.thread;
-        let thread = self.b.ins().uextend(I64, thread);
+        let thread = self.thread_wide();
         let offset = self.b.ins().imul(thread, stride);
         self.local = self.b.ins().iadd(base, offset);
         self.frame_base = match self.frame {
@@ -311,8 +378,7 @@ impl Lower<'_, '_, '_> {
 
     fn locate_kept(&mut self, plan: &Plan) -> Value {
         let base = self.context(I64, field!(frames));
-        let thread = self.thread;
-        let thread = self.b.ins().uextend(I64, thread);
+        let thread = self.thread_wide();
         let stride = frame_stride(plan.frame_bytes);
         let offset = self.b.ins().imul_imm_u(thread, stride as i64);
         self.b.ins().iadd(base, offset)
@@ -340,13 +406,13 @@ impl Lower<'_, '_, '_> {
         let over = self.b.ins().bor(beyond, below);
         let (overflow, go_on) = (self.cold_block(), self.b.create_block());
         self.branch(over, overflow, go_on);
-        self.b.switch_to_block(overflow);
+        self.enter(overflow);
         self.raise(FaultKind::Stack, None);
-        self.b.switch_to_block(go_on);
+        self.enter(go_on);
     }
 
     /// Brings back what lives across the stop at which the region starts.
-    fn restore(&mut self, plan: &Plan, index: usize) -> Result<(), Unsupported> {
+    fn restore(&mut self, plan: &Plan, index: usize, touched: &BitSet) -> Result<(), Unsupported> {
         let resume = &plan.resume[index];
         if index == 0 {
             // Registers read before they are written hold anything; a definite value keeps them apart from the thread before.
@@ -359,14 +425,17 @@ impl Lower<'_, '_, '_> {
         let Mode::Region(Region { kept, .. }) = self.mode else {
             return Ok(());
         };
-        for reg in resume.live.iter() {
+        let mut needed = resume.live.clone();
+        needed.intersect(touched);
+        let recipes = plan.recipes_for(&needed);
+        for reg in needed.iter() {
             if let Some(slot) = plan.slots[reg as usize] {
                 let ty = self.classes[reg as usize];
                 let value = self.b.ins().load(ty, CHECKED, kept, slot as i32);
                 self.put(reg, value);
             }
         }
-        for inst in plan.recipes_for(&resume.live) {
+        for inst in recipes {
             self.inst(inst)?;
         }
         if let Some(inst) = &resume.inst {
@@ -385,17 +454,21 @@ impl Lower<'_, '_, '_> {
             self.b.switch_to_block(block);
             let function = self.function;
             let contents = &function.blocks[id as usize];
-            for inst in &contents.insts {
+            self.checked.clear();
+            for (index, inst) in contents.insts.iter().enumerate() {
+                self.ahead = &contents.insts[index..];
                 self.inst(inst)?;
+                self.forget_checked(inst);
             }
+            self.ahead = &[];
             self.term(id, &contents.term)?;
         }
         Ok(())
     }
 
     fn finish(mut self) {
-        if let Some(fault) = self.fault {
-            self.b.switch_to_block(fault);
+        if self.faults {
+            self.b.switch_to_block(self.fault);
             self.return_status(STATUS_FAULT);
         }
         self.b.seal_all_blocks();
@@ -429,8 +502,7 @@ impl Lower<'_, '_, '_> {
         }
         if let Some((or, and)) = tally {
             let next = self.context(I64, field!(next));
-            let thread = self.thread;
-            let index = self.b.ins().uextend(I64, thread);
+            let index = self.thread_wide();
             let offset = self.b.ins().ishl_imm_u(index, 2);
             let place = self.b.ins().iadd(next, offset);
             let id = self.iconst(I32, u64::from(id));
@@ -451,9 +523,9 @@ impl Lower<'_, '_, '_> {
         let flag = self.b.ins().load(I32, CHECKED, flag, 0);
         let (stopped, go_on) = (self.cold_block(), self.b.create_block());
         self.branch(flag, stopped, go_on);
-        self.b.switch_to_block(stopped);
+        self.enter(stopped);
         self.return_status(STATUS_STOPPED);
-        self.b.switch_to_block(go_on);
+        self.enter(go_on);
     }
 
     /// A back edge.
@@ -471,7 +543,7 @@ impl Lower<'_, '_, '_> {
             let patient = self.less(count, limit);
             let give_way = self.cold_block();
             self.branch(patient, head, give_way);
-            self.b.switch_to_block(give_way);
+            self.enter(give_way);
             self.stop(id);
         } else {
             self.jump(head, &[]);
@@ -482,18 +554,18 @@ impl Lower<'_, '_, '_> {
     pub(super) fn check_status(&mut self, status: Value) {
         let (other, go_on) = (self.cold_block(), self.b.create_block());
         self.branch(status, other, go_on);
-        self.b.switch_to_block(other);
+        self.enter(other);
         if matches!(self.mode, Mode::Region(_)) {
             let exit = self.iconst(I32, u64::from(STATUS_EXIT));
             let exited = self.b.ins().icmp(IntCC::Equal, status, exit);
-            let (leave, end) = (self.cold_block(), self.cold_block());
+            let (end, leave) = (self.cold_block(), self.cold_block());
             self.branch(exited, leave, end);
-            self.b.switch_to_block(leave);
+            self.enter(leave);
             self.stop(0);
-            self.b.switch_to_block(end);
+            self.enter(end);
         }
         self.b.ins().return_(&[status]);
-        self.b.switch_to_block(go_on);
+        self.enter(go_on);
     }
 
     /// A constant predicate.

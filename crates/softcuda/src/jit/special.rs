@@ -13,12 +13,7 @@ impl Lower<'_, '_, '_> {
         let component = |base: usize, index: u8| base + 4 * usize::from(index);
         match special {
             Special::Tid(index) => {
-                let table = self.context(I64, field!(tid));
-                let thread = self.thread;
-                let thread = self.b.ins().uextend(I64, thread);
-                let offset = self.b.ins().ishl_imm_u(thread, 2);
-                let place = self.b.ins().iadd(table, offset);
-                let packed = self.b.ins().load(I32, CONSTANT, place, 0);
+                let packed = self.packed_index();
                 match index {
                     0 => self.b.ins().band_imm_u(packed, 0x3ff),
                     1 => {
@@ -84,6 +79,21 @@ impl Lower<'_, '_, '_> {
             Special::GridWorkspaceLow => self.context(I64, field!(grid_workspace)),
             Special::Constant(value) => self.iconst(I32, u64::from(value)),
         }
+    }
+
+    /// The indices of the thread, packed.
+    fn packed_index(&mut self) -> Value {
+        if let Some(packed) = self.packed {
+            return packed;
+        }
+        let table = self.context(I64, field!(tid));
+        let thread = self.thread_wide();
+        let mut cursor = self.at_start(Some(thread));
+        let offset = cursor.ins().ishl_imm_u(thread, 2);
+        let place = cursor.ins().iadd(table, offset);
+        let packed = cursor.ins().load(I32, CONSTANT, place, 0);
+        self.packed = Some(packed);
+        packed
     }
 
     fn lane_bit(&mut self) -> Value {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cranelift_codegen::ir::types::{I32, I64};
-use cranelift_codegen::ir::{AbiParam, InstBuilder as _, Signature, Type, UserFuncName};
+use cranelift_codegen::ir::{AbiParam, Signature, Type, UserFuncName};
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_codegen::{CodegenError, Context};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -20,7 +20,7 @@ use crate::exec::CompiledKernel;
 use crate::exec::context::RegionFn;
 use crate::exec::fault::{Access, Site};
 use crate::exec::helpers;
-use crate::exec::kernel::ResumePoint;
+use crate::exec::kernel::{Group, ResumePoint};
 use crate::program::ir::{Callee, Function, Kind, Line};
 use crate::program::{KernelInfo, LoadError, MAX_LOCAL, Program};
 
@@ -130,8 +130,6 @@ pub(super) struct Unit<'a> {
     pub(super) module: JITModule,
     pub(super) has_fma: bool,
     pub(super) call_conv: CallConv,
-    /// The slow check, in a convention that spares its callers' registers.
-    pub(super) check: FuncId,
     pub(super) param_bytes: u32,
     /// Native functions by function number.
     natives: HashMap<u32, FuncId>,
@@ -139,6 +137,7 @@ pub(super) struct Unit<'a> {
     pending: Vec<u32>,
     sites: Vec<Site>,
     site_numbers: HashMap<(Line, Option<AccessKey>), u32>,
+    groups: Vec<Group>,
     /// Entry points for indirect calls, by function number.
     pub(super) table: Box<[usize]>,
     pub(super) uses_table: bool,
@@ -174,15 +173,9 @@ impl<'a> Unit<'a> {
         let memory = ArenaMemoryProvider::new_with_size(CODE_BYTES)
             .map_err(|error| format!("no address space for its code: {error}"))?;
         builder.memory_provider(Box::new(memory));
-        let mut module = JITModule::new(builder);
-        let mut codegen_context = module.make_context();
-        let mut builder_context = FunctionBuilderContext::new();
-        let check = define_check(
-            &mut module,
-            call_conv,
-            &mut codegen_context,
-            &mut builder_context,
-        )?;
+        let module = JITModule::new(builder);
+        let codegen_context = module.make_context();
+        super::trampoline::prepare()?;
         Ok(Self {
             program,
             addresses,
@@ -191,7 +184,6 @@ impl<'a> Unit<'a> {
             module,
             has_fma,
             call_conv,
-            check,
             param_bytes,
             natives: HashMap::new(),
             pending: Vec::new(),
@@ -199,7 +191,8 @@ impl<'a> Unit<'a> {
             site_numbers: HashMap::new(),
             table: vec![0; program.function_count()].into(),
             uses_table: false,
-            builder_context: Some(builder_context),
+            groups: Vec::new(),
+            builder_context: None,
             codegen_context,
         })
     }
@@ -217,6 +210,12 @@ impl<'a> Unit<'a> {
         });
         self.site_numbers.insert((line, key), number);
         number
+    }
+
+    /// The number of a new group.
+    pub(super) fn group(&mut self, group: Group) -> u32 {
+        self.groups.push(group);
+        self.groups.len() as u32 - 1
     }
 
     /// The native function of that number, compiled sooner or later.
@@ -267,11 +266,11 @@ impl<'a> Unit<'a> {
     }
 
     /// Defines a function whose body `build` makes.
-    fn define(
+    fn define<T>(
         &mut self,
         id: FuncId,
-        build: impl FnOnce(&mut Self, FunctionBuilder<'_>) -> Result<(), Unsupported>,
-    ) -> Result<(), Unsupported> {
+        build: impl FnOnce(&mut Self, FunctionBuilder<'_>) -> Result<T, Unsupported>,
+    ) -> Result<T, Unsupported> {
         let mut context = core::mem::replace(&mut self.codegen_context, Context::new());
         let mut builder_context = self.builder_context.take().unwrap_or_default();
         self.module.clear_context(&mut context);
@@ -281,9 +280,10 @@ impl<'a> Unit<'a> {
             self,
             FunctionBuilder::new(&mut context.func, &mut builder_context),
         );
-        let result = built.and_then(|()| {
+        let result = built.and_then(|built| {
             self.module
                 .define_function(id, &mut context)
+                .map(|()| built)
                 .map_err(|error| match error {
                     ModuleError::Compilation(CodegenError::CodeTooLarge) => {
                         Unsupported::anywhere("too much code".to_owned())
@@ -415,43 +415,6 @@ fn libcalls() -> [(&'static str, *const u8); 10] {
     ]
 }
 
-/// The slow check as a function that saves every register it uses, so that calls on cold paths cost the hot paths nothing.
-fn define_check(
-    module: &mut JITModule,
-    call_conv: CallConv,
-    context: &mut Context,
-    builder_context: &mut FunctionBuilderContext,
-) -> Result<FuncId, String> {
-    let params = [I64, I32, I64, I32];
-    let mut signature = Signature::new(CallConv::PreserveAll);
-    signature
-        .params
-        .extend(params.iter().map(|&ty| AbiParam::new(ty)));
-    let id = module
-        .declare_function("check", Linkage::Local, &signature)
-        .map_err(|error| error.to_string())?;
-    context.func.signature = signature.clone();
-    let mut builder = FunctionBuilder::new(&mut context.func, builder_context);
-    let block = builder.create_block();
-    builder.append_block_params_for_function_params(block);
-    builder.switch_to_block(block);
-    let arguments = builder.block_params(block).to_vec();
-    signature.call_conv = call_conv;
-    let signature = builder.import_signature(signature);
-    let target = builder
-        .ins()
-        .iconst(I64, helpers::check as *const () as usize as i64);
-    builder.ins().call_indirect(signature, target, &arguments);
-    builder.ins().return_(&[]);
-    builder.seal_all_blocks();
-    builder.finalize(module.target_config());
-    module
-        .define_function(id, context)
-        .map_err(|error| format!("{error:?}"))?;
-    module.clear_context(context);
-    Ok(id)
-}
-
 /// Compiles the kernel and all that it calls.
 pub(super) fn compile(
     program: &Program,
@@ -495,11 +458,12 @@ pub(super) fn compile(
             .module
             .declare_function(&format!("r{index}"), Linkage::Local, &signature)
             .map_err(|error| internal(error.to_string()))?;
-        unit.define(id, |unit, builder| {
-            region::region(unit, builder, flat, &classes, &plan, index)
-        })
-        .map_err(|what| refuse(&name, what))?;
-        regions.push(id);
+        let next = unit
+            .define(id, |unit, builder| {
+                region::region(unit, builder, flat, &classes, &plan, index)
+            })
+            .map_err(|what| refuse(&name, what))?;
+        regions.push((id, next));
     }
     if unit.uses_table {
         let mut targets: Vec<u32> = program.addressed().iter().copied().collect();
@@ -533,8 +497,9 @@ pub(super) fn compile(
         .resume
         .into_iter()
         .zip(&regions)
-        .map(|(resume, &id)| ResumePoint {
+        .map(|(resume, &(id, next))| ResumePoint {
             stop: resume.stop,
+            next,
             // SAFETY: the function was compiled with the signature of `RegionFn` in the host's C convention.
             region: unsafe {
                 core::mem::transmute::<*const u8, RegionFn>(unit.module.get_finalized_function(id))
@@ -554,6 +519,8 @@ pub(super) fn compile(
         warp_ops: plan.warp_ops,
         static_shared: unit.static_shared,
         sites: unit.sites,
+        check: super::trampoline::address(),
+        groups: unit.groups,
         _code: Code::new(unit.module, unit.table),
         info,
     })

@@ -10,6 +10,7 @@ mod space;
 mod view;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use arena::GRANULE;
 pub(crate) use block::{Block, Kind, Registered};
@@ -34,15 +35,25 @@ pub(crate) struct MemoryMap {
     pub(crate) shadow: *const u16,
     /// As `shadow`, for writes: constants have no byte here. Owned by `slow` too.
     pub(crate) writable: *const u16,
+    /// Counts the times that valid memory became invalid. Lives as long as `slow`.
+    pub(crate) frees: *const AtomicU64,
     /// Everything that is not decided by the shadow.
     pub(crate) slow: Arc<dyn SlowPath>,
 }
 
-// SAFETY: the pointer refers to memory that `slow`, which is `Send + Sync`, keeps mapped; it is only read, and writers
-// store whole entries atomically.
+// SAFETY: the pointers refer to memory that `slow`, which is `Send + Sync`, keeps; it is only read, and writers store
+// whole entries atomically.
 unsafe impl Send for MemoryMap {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for MemoryMap {}
+
+impl MemoryMap {
+    /// A number that changes when any memory becomes invalid: what was known to be valid before may be so no longer.
+    pub(crate) fn epoch(&self) -> u64 {
+        // SAFETY: `slow`, which this map holds, keeps the counter.
+        unsafe { (*self.frees).load(Ordering::Acquire) }
+    }
+}
 
 impl std::fmt::Debug for MemoryMap {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -60,6 +71,10 @@ pub(crate) trait SlowPath: Send + Sync {
     /// Whether an access outside the reserved range is allowed: it lies wholly in registered host memory (and that is
     /// writable, for a write). Alignment is the caller's business.
     fn allows(&self, addr: u64, size: u32, write: bool) -> bool;
+
+    /// The allocation inside the reserved range that holds `addr`, if the context may read it, or write it: its first
+    /// address, a multiple of 256, and the address after its last byte.
+    fn extent(&self, addr: u64, write: bool) -> Option<(u64, u64)>;
 
     /// Where `addr` is, for people: the allocation that holds it, or the nearest one and the distance to it.
     fn describe(&self, addr: u64) -> String;

@@ -1,6 +1,6 @@
 //! One context's map of valid bytes.
 
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use super::arena::GRANULE;
 use super::os::{Reservation, Untouched};
@@ -14,6 +14,8 @@ const CHUNK: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct Shadow {
     map: Reservation,
+    /// How often memory became invalid.
+    frees: AtomicU64,
 }
 
 impl Shadow {
@@ -21,7 +23,10 @@ impl Shadow {
     pub(crate) fn new(len: u64) -> Option<Self> {
         let bytes = (len / GRANULE * 2).next_multiple_of(CHUNK);
         let map = Reservation::new(bytes, CHUNK, Untouched::ReadsZero)?;
-        Some(Self { map })
+        Some(Self {
+            map,
+            frees: AtomicU64::new(1),
+        })
     }
 
     /// The first entry.
@@ -50,6 +55,11 @@ impl Shadow {
         true
     }
 
+    /// Counts how often memory became invalid; never 0.
+    pub(crate) fn frees(&self) -> *const AtomicU64 {
+        &raw const self.frees
+    }
+
     /// Makes `len` bytes from `offset` invalid.
     pub(crate) fn clear(&self, offset: u64, len: u64) {
         for granule in offset / GRANULE..(offset + len).div_ceil(GRANULE) {
@@ -58,6 +68,7 @@ impl Shadow {
                 self.entry(granule).store(0, Ordering::Relaxed);
             }
         }
+        self.frees.fetch_add(1, Ordering::Release);
     }
 
     /// The entry of a granule; writable only if it was marked.
@@ -70,14 +81,8 @@ impl Shadow {
     }
 
     /// How many bytes of the granule that holds `offset` are valid.
-    #[cfg(test)]
     pub(crate) fn valid(&self, offset: u64) -> u16 {
-        // SAFETY: the whole map is readable, and the offset's entry lies inside it.
-        unsafe {
-            self.as_ptr()
-                .add((offset / GRANULE) as usize)
-                .read_volatile()
-        }
+        self.entry(offset / GRANULE).load(Ordering::Relaxed)
     }
 }
 

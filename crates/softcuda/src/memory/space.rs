@@ -284,6 +284,21 @@ impl Space {
         (block.kind.is_addressable() && address < block.end()).then_some(*block)
     }
 
+    /// The block that holds `address`, if the view may read it now, or write it: its first address and the one after its last.
+    pub(super) fn extent(&self, view: &View, address: u64, write: bool) -> Option<(u64, u64)> {
+        let table = lock(&self.table);
+        let offset = address.checked_sub(self.base())?;
+        let (&first, block) = table.blocks.range(..=offset).next_back()?;
+        // The shadows have the last word: they change under the table's lock, a block at a time.
+        let inside = |at: u64| {
+            let (readable, writable) = view.valid(at);
+            at % GRANULE < u64::from(if write { writable } else { readable })
+        };
+        let last = first + block.size.checked_sub(1)?;
+        (offset <= last && inside(first) && inside(offset) && inside(last))
+            .then(|| (block.address, block.end()))
+    }
+
     /// The block that holds `len` bytes from `address`, or why there is none. `what` names the range in the message.
     pub(crate) fn check(&self, what: &str, address: u64, len: u64) -> Outcome<Block> {
         let Some(block) = self.find(address) else {

@@ -64,6 +64,7 @@ impl View {
             len: self.space.len(),
             shadow: self.shadow.as_ptr(),
             writable: self.writable.as_ptr(),
+            frees: self.shadow.frees(),
             slow,
         }
     }
@@ -87,7 +88,6 @@ impl View {
     }
 
     /// How many bytes of the granule at `offset` may be read and written.
-    #[cfg(test)]
     pub(super) fn valid(&self, offset: u64) -> (u16, u16) {
         (self.shadow.valid(offset), self.writable.valid(offset))
     }
@@ -133,6 +133,10 @@ impl SlowPath for View {
             return false;
         };
         u64::from(size) <= range.address + range.len - addr && !(write && range.read_only)
+    }
+
+    fn extent(&self, addr: u64, write: bool) -> Option<(u64, u64)> {
+        self.space.extent(self, addr, write)
     }
 
     fn describe(&self, addr: u64) -> String {
@@ -207,6 +211,20 @@ mod tests {
         assert!(view.free(a) && !view.free(a) && view.free(b) && !view.free(b + 1));
         assert_eq!(view.heap_used(), 0);
         assert_eq!(view.malloc(u64::MAX), 0);
+    }
+
+    #[test]
+    fn the_extent_of_an_allocation_is_known_until_it_is_freed() {
+        let (_space, view) = view();
+        view.set_heap_limit(4096);
+        let a = view.malloc(700);
+        let frees = view.map().epoch();
+        assert_eq!(view.extent(a + 699, true), Some((a, a + 700)));
+        assert_eq!(view.extent(a + 700, false), None);
+        assert_eq!(view.extent(a - 1, false), None);
+        assert!(view.free(a));
+        assert_eq!(view.extent(a, false), None);
+        assert_ne!(view.map().epoch(), frees, "a free is counted");
     }
 
     #[test]

@@ -198,6 +198,13 @@ impl BitSet {
         }
     }
 
+    /// Removes all that are not in `other`.
+    pub(crate) fn intersect(&mut self, other: &Self) {
+        for (word, mask) in self.0.iter_mut().zip(&other.0) {
+            *word &= mask;
+        }
+    }
+
     /// The members, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().enumerate().flat_map(|(index, &word)| {
@@ -232,14 +239,9 @@ pub(crate) fn live_in(function: &Function) -> Vec<BitSet> {
         for inst in &block.insts {
             inst.visit(&mut visit);
         }
-        match &block.term {
-            Term::Branch { pred, .. } => visit(*pred, Access::Use),
-            Term::Table {
-                index: super::ir::Operand::Reg(reg),
-                ..
-            } => visit(*reg, Access::Use),
-            Term::Suspend { inst, .. } => inst.visit(&mut visit),
-            _ => {}
+        block.term.visit_uses(|reg| visit(reg, Access::Use));
+        if let Term::Suspend { inst, .. } = &block.term {
+            inst.visit(&mut visit);
         }
     }
     let mut live = uses;

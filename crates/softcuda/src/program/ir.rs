@@ -211,6 +211,23 @@ pub(crate) enum Term {
 }
 
 impl Term {
+    /// Calls `f` with each register that is read.
+    pub(crate) fn visit_uses(&self, mut f: impl FnMut(Reg)) {
+        match self {
+            Term::Branch { pred, .. } => f(*pred),
+            Term::Table {
+                index: Operand::Reg(reg),
+                ..
+            } => f(*reg),
+            Term::Suspend { inst, .. } => inst.visit(|reg, access| {
+                if access == Access::Use {
+                    f(reg);
+                }
+            }),
+            _ => {}
+        }
+    }
+
     /// Calls `f` with each successor.
     pub(crate) fn for_each_successor(&self, mut f: impl FnMut(BlockId)) {
         match self {
@@ -346,30 +363,96 @@ pub(crate) enum Access {
     Def,
 }
 
-fn visit_operand(operand: &mut Operand, access: Access, f: &mut impl FnMut(&mut Reg, Access)) {
-    match operand {
-        Operand::Reg(reg) => f(reg, access),
-        Operand::Not(reg) => f(reg, Access::Use),
-        Operand::Address(Base::Reg(reg) | Base::FrameReg(reg), _) => f(reg, Access::Use),
-        Operand::Vector(elements) => {
-            for element in elements {
-                visit_operand(element, access, f);
+/// Walkers over the registers of operands and instructions, for shared or exclusive references.
+macro_rules! walkers {
+    ($operand:ident, $(#[$doc:meta])* $inst:ident, [$($exclusive:tt)?]) => {
+        fn $operand(
+            operand: &$($exclusive)? Operand,
+            access: Access,
+            f: &mut impl FnMut(&$($exclusive)? Reg, Access),
+        ) {
+            match operand {
+                Operand::Reg(reg) => f(reg, access),
+                Operand::Not(reg) => f(reg, Access::Use),
+                Operand::Address(Base::Reg(reg) | Base::FrameReg(reg), _) => f(reg, Access::Use),
+                Operand::Vector(elements) => {
+                    for element in &$($exclusive)? **elements {
+                        $operand(element, access, f);
+                    }
+                }
+                Operand::Pair(pair) => {
+                    for element in &$($exclusive)? **pair {
+                        $operand(element, access, f);
+                    }
+                }
+                Operand::Int(_)
+                | Operand::F32(_)
+                | Operand::F64(_)
+                | Operand::Special(_)
+                | Operand::Symbol(..)
+                | Operand::Address(..)
+                | Operand::Sink => {}
             }
         }
-        Operand::Pair(pair) => {
-            for element in pair.iter_mut() {
-                visit_operand(element, access, f);
+
+        impl Inst {
+            $(#[$doc])*
+            pub(crate) fn $inst(&$($exclusive)? self, mut f: impl FnMut(&$($exclusive)? Reg, Access)) {
+                match &$($exclusive)? self.kind {
+                    Kind::Op(op, operands) => {
+                        let count = operands.len();
+                        let carry = has_carry(op);
+                        let explicit = count - usize::from(carry);
+                        let dst = destinations(op).min(explicit);
+                        for operand in &$($exclusive)? operands[dst..explicit] {
+                            $operand(operand, Access::Use, &mut f);
+                        }
+                        if reads_carry(op) {
+                            $operand(&$($exclusive)? operands[count - 1], Access::Use, &mut f);
+                        }
+                        for operand in &$($exclusive)? operands[..dst] {
+                            $operand(operand, Access::Def, &mut f);
+                        }
+                        if op.modifiers.cc() {
+                            $operand(&$($exclusive)? operands[count - 1], Access::Def, &mut f);
+                        }
+                    }
+                    Kind::Call(call) => {
+                        if let Callee::Indirect(reg, _) = &$($exclusive)? call.callee {
+                            f(reg, Access::Use);
+                        }
+                        for arg in &$($exclusive)? call.args {
+                            if let Argument::Value(operand) = arg {
+                                $operand(operand, Access::Use, &mut f);
+                            }
+                        }
+                        for result in &$($exclusive)? call.returns {
+                            if let Argument::Value(operand) = result {
+                                $operand(operand, Access::Def, &mut f);
+                            }
+                        }
+                    }
+                    Kind::FrameLoad { to, .. } => f(to, Access::Def),
+                    Kind::FrameStore { from, .. } => $operand(from, Access::Use, &mut f),
+                    Kind::FrameCopy { .. } | Kind::Lockstep | Kind::Unsupported(_) => {}
+                }
             }
         }
-        Operand::Int(_)
-        | Operand::F32(_)
-        | Operand::F64(_)
-        | Operand::Special(_)
-        | Operand::Symbol(..)
-        | Operand::Address(..)
-        | Operand::Sink => {}
-    }
+    };
 }
+
+walkers!(
+    visit_operand_mut,
+    /// Calls `f` with every register of the instruction; uses come before definitions, and a place that is both is visited twice.
+    visit_mut,
+    [mut]
+);
+walkers!(
+    visit_operand,
+    /// As [`visit_mut`](Self::visit_mut), by shared references.
+    visit_ref,
+    []
+);
 
 impl Inst {
     /// Calls `f` once with every place of the instruction that names a register, to change it.
@@ -377,59 +460,23 @@ impl Inst {
         match &mut self.kind {
             Kind::Op(_, operands) => {
                 for operand in operands {
-                    visit_operand(operand, Access::Use, &mut |reg: &mut Reg, _| f(reg));
+                    visit_operand_mut(operand, Access::Use, &mut |reg: &mut Reg, _| f(reg));
                 }
             }
             _ => self.visit_mut(|reg, _| f(reg)),
         }
     }
 
-    /// Calls `f` with every register of the instruction; uses come before definitions, and a place that is both is visited twice.
-    fn visit_mut(&mut self, mut f: impl FnMut(&mut Reg, Access)) {
-        match &mut self.kind {
-            Kind::Op(op, operands) => {
-                let count = operands.len();
-                let carry = has_carry(op);
-                let explicit = count - usize::from(carry);
-                let dst = destinations(op).min(explicit);
-                for operand in &mut operands[dst..explicit] {
-                    visit_operand(operand, Access::Use, &mut f);
-                }
-                if reads_carry(op) {
-                    visit_operand(&mut operands[count - 1], Access::Use, &mut f);
-                }
-                for operand in &mut operands[..dst] {
-                    visit_operand(operand, Access::Def, &mut f);
-                }
-                if op.modifiers.cc() {
-                    visit_operand(&mut operands[count - 1], Access::Def, &mut f);
-                }
-            }
-            Kind::Call(call) => {
-                if let Callee::Indirect(reg, _) = &mut call.callee {
-                    f(reg, Access::Use);
-                }
-                for arg in &mut call.args {
-                    if let Argument::Value(operand) = arg {
-                        visit_operand(operand, Access::Use, &mut f);
-                    }
-                }
-                for result in &mut call.returns {
-                    if let Argument::Value(operand) = result {
-                        visit_operand(operand, Access::Def, &mut f);
-                    }
-                }
-            }
-            Kind::FrameLoad { to, .. } => f(to, Access::Def),
-            Kind::FrameStore { from, .. } => visit_operand(from, Access::Use, &mut f),
-            Kind::FrameCopy { .. } | Kind::Lockstep | Kind::Unsupported(_) => {}
-        }
+    /// Calls `f` with every register of the instruction; uses come before definitions.
+    pub(crate) fn visit(&self, mut f: impl FnMut(Reg, Access)) {
+        self.visit_ref(|&reg, access| f(reg, access));
     }
 
-    /// Calls `f` with every register of the instruction, uses before definitions.
-    pub(crate) fn visit(&self, mut f: impl FnMut(Reg, Access)) {
-        // Operand lists are short, so that a copy costs less than a second walker.
-        self.clone().visit_mut(|reg, access| f(*reg, access));
+    /// Whether the instruction writes the register.
+    pub(crate) fn defines(&self, reg: Reg) -> bool {
+        let mut defines = false;
+        self.visit(|other, access| defines |= access == Access::Def && other == reg);
+        defines
     }
 
     /// Registers that the instruction writes.

@@ -1,8 +1,8 @@
-//! How much of a directory of PTX files compiles: `CUPRUM_PTX_DIR=dir cargo test -p cuprum-softcuda --lib corpus -- --ignored --nocapture`.
+//! How much of a directory of PTX files compiles, and how long each of their instructions takes: `CUPRUM_PTX_DIR=dir cargo test -p cuprum-softcuda --lib corpus -- --ignored --nocapture`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::program::Program;
 
@@ -28,6 +28,21 @@ fn reason(message: &str) -> String {
         .collect()
 }
 
+/// The instructions of a PTX text.
+fn count(text: &str) -> u32 {
+    let mut count = 0;
+    for function in cuprum_ptx::parse(text)
+        .iter()
+        .flat_map(cuprum_ptx::Module::functions)
+    {
+        let body = function.body.as_deref().unwrap_or_default();
+        cuprum_ptx::walk(body, &mut |statement| {
+            count += u32::from(matches!(statement, cuprum_ptx::Statement::Instruction(_)));
+        });
+    }
+    count
+}
+
 #[test]
 #[ignore = "needs a directory of PTX files in CUPRUM_PTX_DIR"]
 fn corpus() {
@@ -39,11 +54,16 @@ fn corpus() {
     let (mut kernels, mut compiled, mut unreadable) = (0, 0, 0);
     let mut reasons: BTreeMap<String, (u32, String)> = BTreeMap::new();
     let mut slowest = (0.0, String::new());
+    // Of the files all of whose kernels compile: instructions, and the time from text to machine code.
+    let (mut instructions, mut time) = (0, Duration::ZERO);
+    let mut costs = Vec::new();
     let start = Instant::now();
     for file in &files {
         let Ok(text) = std::fs::read_to_string(file) else {
             continue;
         };
+        let begun = Instant::now();
+        let mut all = true;
         let program = match Program::parse(&text) {
             Ok(program) => program,
             Err(error) => {
@@ -61,6 +81,7 @@ fn corpus() {
             match program.compile(index, &addresses) {
                 Ok(_) => compiled += 1,
                 Err(error) => {
+                    all = false;
                     let example = format!("{} {}", file.display(), info.name);
                     let entry = reasons
                         .entry(reason(&error.message))
@@ -72,6 +93,12 @@ fn corpus() {
             if seconds > slowest.0 {
                 slowest = (seconds, format!("{} {}", file.display(), info.name));
             }
+        }
+        if all {
+            let (taken, count) = (begun.elapsed(), count(&text));
+            instructions += count;
+            time += taken;
+            costs.push((taken, count, file));
         }
     }
     let mut reasons: Vec<_> = reasons.into_iter().collect();
@@ -86,5 +113,20 @@ fn corpus() {
         slowest.0,
         slowest.1
     );
+    costs.sort();
+    for (taken, count, file) in costs.iter().rev().take(12) {
+        println!(
+            "{:8.1} ms, {:6.2} us for each of {count} instructions: {}",
+            taken.as_secs_f64() * 1e3,
+            taken.as_secs_f64() * 1e6 / f64::from(*count),
+            file.display()
+        );
+    }
+    println!(
+        "{:.2} us for each of {instructions} PTX instructions of {} files",
+        time.as_secs_f64() * 1e6 / f64::from(instructions),
+        costs.len()
+    );
+    println!("{}", cranelift_codegen::timing::take_current());
     assert_eq!(unreadable, 0);
 }

@@ -9,7 +9,7 @@ mod progress;
 mod speed;
 mod sync;
 
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
@@ -36,6 +36,7 @@ struct Arena {
     /// An address outside the arena that may be read.
     host: Mutex<Option<(u64, u64)>>,
     text: Mutex<Vec<u8>>,
+    frees: AtomicU64,
 }
 
 // SAFETY: the memory is accessed by address only, by one launch at a time or atomically, as device memory is.
@@ -47,6 +48,21 @@ impl SlowPath for Arena {
     fn allows(&self, addr: u64, size: u32, _write: bool) -> bool {
         let host = *self.host.lock().expect("no test panics with the lock");
         host.is_some_and(|(start, len)| addr >= start && addr + u64::from(size) <= start + len)
+    }
+
+    fn extent(&self, addr: u64, _write: bool) -> Option<(u64, u64)> {
+        let base = self.granules.as_ptr().addr() as u64;
+        let valid = |granule: usize| usize::from(self.shadow[granule].load(Ordering::Relaxed));
+        let mut first = ((addr - base) / 256) as usize;
+        let mut last = first;
+        while first > 0 && valid(first - 1) > 0 {
+            first -= 1;
+        }
+        while valid(last) == 256 {
+            last += 1;
+        }
+        let end = last * 256 + valid(last);
+        ((addr - base) < end as u64).then_some((base + first as u64 * 256, base + end as u64))
     }
 
     fn describe(&self, addr: u64) -> String {
@@ -121,6 +137,7 @@ impl Machine {
                 used: Mutex::new(4),
                 host: Mutex::default(),
                 text: Mutex::default(),
+                frees: AtomicU64::new(1),
             }),
         }
     }
@@ -227,6 +244,7 @@ impl Machine {
                 len: ARENA as u64,
                 shadow: self.arena.shadow.as_ptr().cast(),
                 writable: self.arena.shadow.as_ptr().cast(),
+                frees: &raw const self.arena.frees,
                 slow: Arc::clone(&self.arena) as Arc<dyn SlowPath>,
             },
             stack_bytes: 1024,
