@@ -1,5 +1,6 @@
 //! One kernel being compiled: its machine functions, sites and tables.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use cranelift_codegen::ir::types::{I32, I64};
@@ -8,7 +9,7 @@ use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_codegen::{CodegenError, Context};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module as _, ModuleError};
+use cranelift_module::{FuncId, Module as _, ModuleError};
 use cuprum_driver_sys::CUresult;
 
 use super::code::{Code, has_fma, host};
@@ -141,9 +142,30 @@ pub(super) struct Unit<'a> {
     /// Entry points for indirect calls, by function number.
     pub(super) table: Box<[usize]>,
     pub(super) uses_table: bool,
-    builder_context: Option<FunctionBuilderContext>,
-    codegen_context: Context,
+    scratch: Option<Box<Scratch>>,
 }
+
+/// Working memory of the code generator. Its tables are large, so each thread keeps its own from one kernel to the next.
+struct Scratch {
+    context: Context,
+    builder: FunctionBuilderContext,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self {
+            context: Context::new(),
+            builder: FunctionBuilderContext::new(),
+        }
+    }
+}
+
+thread_local! {
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+/// Instructions of a function above which working memory is given back: a kernel of this size is rare.
+const LARGE: usize = 50_000;
 
 /// Address space reserved for a kernel's code; pages are taken as they are filled. The functions of a kernel call each
 /// other by distance, which reaches 2 GiB on x86-64 and 128 MiB on 64-bit Arm, so they must not lie where an allocator
@@ -167,14 +189,14 @@ impl<'a> Unit<'a> {
         let has_fma = has_fma(&*isa);
         let call_conv = isa.default_call_conv();
         let mut builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
-        for (name, address) in libcalls() {
-            builder.symbol(name, address);
-        }
+        builder.symbol_lookup_fn(Box::new(|name| {
+            let found = libcalls().into_iter().find(|&(known, _)| known == name);
+            found.map(|(_, address)| address)
+        }));
         let memory = ArenaMemoryProvider::new_with_size(CODE_BYTES)
             .map_err(|error| format!("no address space for its code: {error}"))?;
         builder.memory_provider(Box::new(memory));
         let module = JITModule::new(builder);
-        let codegen_context = module.make_context();
         super::trampoline::prepare()?;
         Ok(Self {
             program,
@@ -192,8 +214,7 @@ impl<'a> Unit<'a> {
             table: vec![0; program.function_count()].into(),
             uses_table: false,
             groups: Vec::new(),
-            builder_context: None,
-            codegen_context,
+            scratch: SCRATCH.take(),
         })
     }
 
@@ -226,7 +247,7 @@ impl<'a> Unit<'a> {
         let signature = self.native_signature();
         let id = self
             .module
-            .declare_function(&format!("f{function}"), Linkage::Local, &signature)
+            .declare_anonymous_function(&signature)
             .map_err(|error| error.to_string())?;
         self.natives.insert(function, id);
         self.pending.push(function);
@@ -271,43 +292,33 @@ impl<'a> Unit<'a> {
         id: FuncId,
         build: impl FnOnce(&mut Self, FunctionBuilder<'_>) -> Result<T, Unsupported>,
     ) -> Result<T, Unsupported> {
-        let mut context = core::mem::replace(&mut self.codegen_context, Context::new());
-        let mut builder_context = self.builder_context.take().unwrap_or_default();
-        self.module.clear_context(&mut context);
+        let mut scratch = self.scratch.take().unwrap_or_default();
+        let Scratch { context, builder } = &mut *scratch;
+        self.module.clear_context(context);
         context.func.signature = self.native_signature();
         context.func.name = UserFuncName::user(0, id.as_u32());
-        let built = build(
-            self,
-            FunctionBuilder::new(&mut context.func, &mut builder_context),
-        );
-        let result = built.and_then(|built| {
-            self.module
-                .define_function(id, &mut context)
-                .map(|()| built)
-                .map_err(|error| match error {
-                    ModuleError::Compilation(CodegenError::CodeTooLarge) => {
-                        Unsupported::anywhere("too much code".to_owned())
-                    }
-                    error => Unsupported::anywhere(format!("the code generator failed: {error:?}")),
-                })
-        });
+        let built = build(self, FunctionBuilder::new(&mut context.func, builder))?;
+        let large = context.func.dfg.num_insts() > LARGE;
+        self.module
+            .define_function(id, context)
+            .map_err(|error| match error {
+                ModuleError::Compilation(CodegenError::CodeTooLarge) => {
+                    Unsupported::anywhere("too much code".to_owned())
+                }
+                error => Unsupported::anywhere(format!("the code generator failed: {error:?}")),
+            })?;
         let frame = context
             .compiled_code()
             .and_then(|code| code.buffer.frame_layout())
             .map_or(0, |layout| layout.frame_to_fp_offset);
-        let result = result.and_then(|()| {
-            if frame <= MAX_HOST_FRAME {
-                return Ok(());
-            }
-            Err(Unsupported::anywhere(format!(
+        // What a failure leaves behind cannot be used again; what it has built is complete here.
+        self.scratch = (!large).then_some(scratch);
+        if frame > MAX_HOST_FRAME {
+            return Err(Unsupported::anywhere(format!(
                 "too many values are alive at once: they need {frame} bytes of the host's stack, of {MAX_HOST_FRAME}"
-            )))
-        });
-        if result.is_ok() {
-            self.builder_context = Some(builder_context);
+            )));
         }
-        self.codegen_context = context;
-        result
+        Ok(built)
     }
 
     /// Bytes of local memory for the deepest chain of calls from `function`, and whether chains are unbounded.
@@ -456,7 +467,7 @@ pub(super) fn compile(
         let signature = unit.native_signature();
         let id = unit
             .module
-            .declare_function(&format!("r{index}"), Linkage::Local, &signature)
+            .declare_anonymous_function(&signature)
             .map_err(|error| internal(error.to_string()))?;
         let next = unit
             .define(id, |unit, builder| {
@@ -511,6 +522,7 @@ pub(super) fn compile(
     for (&function, &id) in &unit.natives {
         unit.table[function as usize] = unit.module.get_finalized_function(id).addr();
     }
+    SCRATCH.set(unit.scratch);
     Ok(CompiledKernel {
         resume,
         frame_bytes: plan.frame_bytes,

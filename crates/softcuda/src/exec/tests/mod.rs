@@ -4,6 +4,7 @@ mod arithmetic;
 mod calls;
 mod corpus;
 mod faults;
+mod groups;
 mod memory;
 mod progress;
 mod speed;
@@ -51,7 +52,7 @@ impl SlowPath for Arena {
     }
 
     fn extent(&self, addr: u64, _write: bool) -> Option<(u64, u64)> {
-        let base = self.granules.as_ptr().addr() as u64;
+        let base = self.base();
         let valid = |granule: usize| usize::from(self.shadow[granule].load(Ordering::Relaxed));
         let mut first = ((addr - base) / 256) as usize;
         let mut last = first;
@@ -69,12 +70,37 @@ impl SlowPath for Arena {
         format!("{addr:#x} is in no allocation of the test")
     }
 
-    fn malloc(&self, _bytes: u64) -> u64 {
-        0
+    fn malloc(&self, bytes: u64) -> u64 {
+        self.alloc(bytes as usize)
     }
 
-    fn free(&self, _addr: u64) -> bool {
-        false
+    fn free(&self, addr: u64) -> bool {
+        let mut granule = ((addr - self.base()) / 256) as usize;
+        while self.shadow[granule].swap(0, Ordering::Relaxed) == 256 {
+            granule += 1;
+        }
+        self.frees.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+}
+
+impl Arena {
+    fn base(&self) -> u64 {
+        self.granules.as_ptr().expose_provenance() as u64
+    }
+
+    /// Allocates zeroed memory.
+    fn alloc(&self, bytes: usize) -> u64 {
+        let mut used = self.used.lock().expect("no test panics with the lock");
+        let first = *used;
+        let granules = bytes.div_ceil(256);
+        for index in 0..granules {
+            let valid = (bytes - index * 256).min(256);
+            self.shadow[first + index].store(valid as u16, Ordering::Relaxed);
+        }
+        // One granule stays free after each allocation.
+        *used += granules + 1;
+        self.base() + first as u64 * 256
     }
 }
 
@@ -143,25 +169,12 @@ impl Machine {
     }
 
     fn base(&self) -> u64 {
-        self.arena.granules.as_ptr().expose_provenance() as u64
+        self.arena.base()
     }
 
     /// Allocates zeroed memory.
     fn alloc(&self, bytes: usize) -> u64 {
-        let mut used = self
-            .arena
-            .used
-            .lock()
-            .expect("no test panics with the lock");
-        let first = *used;
-        let granules = bytes.div_ceil(256);
-        for index in 0..granules {
-            let valid = (bytes - index * 256).min(256);
-            self.arena.shadow[first + index].store(valid as u16, Ordering::Relaxed);
-        }
-        // One granule stays free after each allocation.
-        *used += granules + 1;
-        self.base() + first as u64 * 256
+        self.arena.alloc(bytes)
     }
 
     fn upload<T: Copy>(&self, data: &[T]) -> u64 {
