@@ -53,8 +53,7 @@ pub(crate) unsafe extern "C" fn check(
             // The lowest access may be at a negative offset.
             at &= u64::from(u32::MAX);
         }
-        let place = access
-            .and_then(|access| memory.allowed(access, at));
+        let place = access.and_then(|access| memory.allowed(access, at));
         match place {
             Some(place) => resolved = place.wrapping_sub(u64::from(distance)),
             None => {

@@ -83,6 +83,9 @@ impl Lower<'_, '_, '_> {
             opcode => opcode.spelling(),
         };
         let result = match (op.opcode, directed) {
+            (Opcode::Fma, Some("rm")) if op.ty() == ScalarType::F32 => {
+                self.fma_rm(v[0], v[1], v[2])
+            }
             (
                 Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Fma | Opcode::Mad | Opcode::Div,
                 Some(mode),
@@ -173,6 +176,10 @@ impl Lower<'_, '_, '_> {
             return self.float_result(op, &o[0], result);
         }
         let v = self.value(&o[1], ty)?;
+        if op.opcode == Opcode::Ex2 && op.ty() == ScalarType::F32 {
+            let result = self.ex2_approx(v, op.modifiers.ftz());
+            return self.set(&o[0], result);
+        }
         let ftz = if op.modifiers.ftz() { "ftz_" } else { "" };
         let result = self.call_numeric(&format!("{base}_approx_{ftz}{name}"), &[v])?;
         self.set(&o[0], result)

@@ -11,6 +11,14 @@ use super::{NAN_F32, canonical_f32};
 /// Adding and subtracting it rounds an `f64` of moderate size to the nearest integer, which then sits in the low bits of the sum.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
+/// `2^x` on [-1/2, 1/2] as a polynomial: coefficients of even and odd powers in pairs.
+pub(crate) const EX2_COEFFICIENTS: [(f64, f64); 4] = [
+    (0.999_999_999_959_561_8, 0.693_147_180_556_832_4),
+    (0.240_226_512_134_980_92, 0.055_504_109_063_258_665),
+    (0.009_618_025_613_318_034, 0.001_333_347_847_368_541_6),
+    (0.000_154_697_292_141_182_96, 1.530_370_071_136_569_3e-5),
+];
+
 /// `2^x` for |x| <= 1000, relative error below 6e-11.
 #[inline(always)]
 fn exp2(x: f64) -> f64 {
@@ -18,10 +26,9 @@ fn exp2(x: f64) -> f64 {
     let f = x - (shifted - ROUNDER);
     let f2 = f * f;
     let f4 = f2 * f2;
-    let low = (0.999_999_999_959_561_8 + 0.693_147_180_556_832_4 * f)
-        + (0.240_226_512_134_980_92 + 0.055_504_109_063_258_665 * f) * f2;
-    let high = (0.009_618_025_613_318_034 + 0.001_333_347_847_368_541_6 * f)
-        + (0.000_154_697_292_141_182_96 + 1.530_370_071_136_569_3e-5 * f) * f2;
+    let [p01, p23, p45, p67] = EX2_COEFFICIENTS.map(|(even, odd)| even + odd * f);
+    let low = p01 + p23 * f2;
+    let high = p45 + p67 * f2;
     (low + high * f4) * f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52)
 }
 

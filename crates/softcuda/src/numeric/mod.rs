@@ -46,6 +46,8 @@ mod soft;
 mod tests;
 pub(crate) mod video;
 
+pub(crate) use approx::EX2_COEFFICIENTS;
+
 /// The NaN of `f32` instructions.
 pub(crate) const NAN_F32: f32 = f32::from_bits(0x7fff_ffff);
 /// The NaN of `f64` instructions.

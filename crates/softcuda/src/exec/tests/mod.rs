@@ -5,6 +5,7 @@ mod calls;
 mod corpus;
 mod faults;
 mod groups;
+mod inline;
 mod memory;
 mod progress;
 mod speed;
