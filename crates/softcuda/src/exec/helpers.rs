@@ -81,7 +81,9 @@ pub(crate) unsafe extern "C" fn check(
         0 => {
             let map = &state.launch.memory;
             let inside = address.wrapping_sub(map.base) < map.len;
-            let extent = inside.then(|| map.slow.extent(address, group.write)).flatten();
+            let extent = inside
+                .then(|| map.slow.extent(address, group.write))
+                .flatten();
             extent.map(|(start, end)| (start, end - start, 0))
         }
         SHARED_WINDOW => {
