@@ -242,7 +242,8 @@ pub(crate) fn expand(kernel: &Kernel) -> TokenStream {
     let checks = requirements.iter().map(|requirement| {
         let text = quote!(#requirement).to_string();
         quote_spanned! {requirement.span()=>
-            if !(#requirement) {
+            let holds: bool = #requirement;
+            if !holds {
                 return ::core::result::Result::Err(#driver::broken(#name, #text, &[#(#facts),*]));
             }
         }

@@ -126,6 +126,8 @@ pub struct Case {
     pub(crate) globals: Vec<Memory>,
     pub(crate) addresses: Vec<Address>,
     pub(crate) printed: Option<Vec<String>>,
+    /// Whether the driver's compiler may contract a product and a sum.
+    pub(crate) contracts: bool,
 }
 
 /// What an output holds before the launch, so that what a kernel leaves out is seen.
@@ -151,6 +153,7 @@ impl Case {
             globals: Vec::new(),
             addresses: Vec::new(),
             printed: None,
+            contracts: false,
         }
     }
 
@@ -239,6 +242,14 @@ impl Case {
         )
     }
 
+    /// The PTX leaves the rounding between a product and a sum open (`mul.f16` without `.rn`), so that the driver's compiler
+    /// may contract them: devices may differ where each is one of the references.
+    #[must_use]
+    pub fn contracts(mut self) -> Self {
+        self.contracts = true;
+        self
+    }
+
     /// The next argument: memory that holds `initial` before and `want` after the launch.
     #[must_use]
     pub fn update<T: Lane>(self, initial: &[T], want: &[T], bound: Bound) -> Self {
@@ -294,7 +305,7 @@ impl Case {
         self.variable(name, initial, expected)
     }
 
-    /// Lines that the kernel prints, in any order.
+    /// Lines that the kernel prints, in any order. What follows an ellipsis (…) is not determined.
     #[must_use]
     pub fn prints(mut self, lines: impl IntoIterator<Item = String>) -> Self {
         self.printed = Some(lines.into_iter().collect());

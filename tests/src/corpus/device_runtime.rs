@@ -119,8 +119,10 @@ fn printing() -> Vec<Case> {
             .scalar(0u64)
             .prints(lines),
     );
-    // What C's `printf` makes of the values, written out by hand.
-    let line = "1.5 1.500000e+00 -42 18446744073709551615 -7 A 0x10 1 123456789012 %  1.50 -42     | ffffffff -7 123456789012";
+    // What C's `printf` makes of the values, written out by hand, up to `%zu`: CUDA does not know it, prints it as it stands,
+    // and takes no argument for it. From there on each conversion takes the bytes that come next: `%5.2f` those of `z`, a
+    // tiny number; `%-8d` and `%08x` the two halves of `d`; `%+d` what was meant for `%-8d`; `%lu` `h` and bytes that nobody wrote.
+    let line = "1.5 1.500000e+00 -42 18446744073709551615 -7 A 0x10 1 %zu %  0.00 0       | 3ff80000 -42 …";
     cases.push(
         Case::new("printf_", "p2")
             .variant("plain")
@@ -135,7 +137,7 @@ fn printing() -> Vec<Case> {
             .scalar(123_456_789_012u64)
             .prints([line.to_owned(), line.to_owned()]),
     );
-    let line = "-1e-10 -1.000000e-10 9223372036854775807 0 32767 z 0xdeadbeef0 0 0 % -0.00 -1      | 00000000 +32767 0";
+    let line = "-1e-10 -1.000000e-10 9223372036854775807 0 32767 z 0xdeadbeef0 0 %zu %  0.00 -640172613| bddb7cdf -1 …";
     cases.push(
         Case::new("printf_", "p2")
             .variant("ends")

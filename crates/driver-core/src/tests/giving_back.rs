@@ -35,7 +35,7 @@ fn hold(stream: &Stream, count: usize) -> (Arc<Holder>, Vec<u64>) {
     stream.launch_host(|| ()).unwrap();
     let uses = PastUses::of(stream.timeline(), 1);
     *holder.held.lock().unwrap() = addresses.iter().map(|&a| (a, uses.clone())).collect();
-    let dynamic: Arc<dyn Reclaim> = holder.clone();
+    let dynamic: Arc<dyn Reclaim> = Arc::<Holder>::clone(&holder);
     stream.context().register_reclaim(&dynamic);
     (holder, addresses)
 }
@@ -104,7 +104,7 @@ fn asking_does_not_recurse() {
     let context = mock::context();
     let stream = context.new_stream().unwrap();
     let greedy = Arc::new(Greedy(stream.clone(), AtomicUsize::new(0)));
-    let dynamic: Arc<dyn Reclaim> = greedy.clone();
+    let dynamic: Arc<dyn Reclaim> = Arc::<Greedy>::clone(&greedy);
     context.register_reclaim(&dynamic);
     mock::fail("cuMemAlloc_v2", super::OUT_OF_MEMORY);
     assert!(DeviceBuffer::<u8>::zeros(&stream, 100).is_err());
@@ -276,7 +276,12 @@ fn page_locked_memory_goes_back_to_who_gave_it_with_the_copies_in_flight() {
         let pointer = counting.allocate(&context, 16).unwrap();
         // SAFETY: the memory holds four elements of plain data and is released once, by the buffer.
         unsafe {
-            PinnedBuffer::<u32>::from_raw_parts(&context, pointer.cast(), 4, counting.clone())
+            PinnedBuffer::<u32>::from_raw_parts(
+                &context,
+                pointer.cast(),
+                4,
+                Arc::<Counting>::clone(&counting),
+            )
         }
     };
     let mut host = make();

@@ -101,6 +101,7 @@ pub fn table_per_thread() -> &'static DriverTable {
             stream::per_thread::fill,
             event::per_thread::fill,
             module::per_thread::fill,
+            link::per_thread::fill,
             launch::per_thread::fill,
         ] {
             fill(&mut table);

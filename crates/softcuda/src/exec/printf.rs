@@ -152,11 +152,12 @@ fn conversion<S: Source>(
             spec.precision = Some(number(rest));
         }
     }
+    // CUDA knows no other length modifiers: `%zu` is printed as it stands and takes no argument, as seen on an H200.
     let mut size = 4;
     let mut narrow = 0;
     while let Some((&letter, tail)) = rest.split_first() {
         match letter {
-            b'l' | b'L' | b'z' | b'j' | b't' => size = 8,
+            b'l' => size = 8,
             b'h' => narrow += 1,
             _ => break,
         }

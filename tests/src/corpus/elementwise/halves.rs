@@ -260,6 +260,7 @@ fn of<T: Half>() -> Vec<Case> {
     let product = |a: f64, b: f64| round::<T>(a * b).exact();
     cases.push(
         Case::new(source, "axpby")
+            .contracts()
             .shape(SHAPE.0, SHAPE.1)
             .scalar(a)
             .input(&x)
