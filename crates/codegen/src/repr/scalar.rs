@@ -202,7 +202,8 @@ impl Scalar {
         };
         let (unsigned, signed) = (take("unsigned"), take("signed"));
         let (longs, shorts, chars, ints) = (take("long"), take("short"), take("char"), take("int"));
-        if !words.is_empty() || unsigned + signed > 1 || ints > 1 {
+        let none = unsigned + signed + longs + shorts + chars + ints == 0;
+        if none || !words.is_empty() || unsigned + signed > 1 || ints > 1 {
             return None;
         }
         let signed_type = match (longs, shorts, chars, ints) {
