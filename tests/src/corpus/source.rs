@@ -21,7 +21,7 @@ pub struct Source {
     pub path: PathBuf,
     /// Options of the compiler.
     pub options: Vec<String>,
-    /// Groups of headers that it includes: `cuda`, `cccl`, `curand`.
+    /// Groups of headers that it includes: `cuda`, `cudart`, `cccl`, `curand`.
     pub headers: Vec<String>,
     /// The least compute capability, times ten; 0 for any.
     pub least: u32,
@@ -74,6 +74,7 @@ impl Source {
             .iter()
             .map(|group| match group.as_str() {
                 "cccl" => Headers::Cccl,
+                "cudart" => Headers::Runtime,
                 "curand" => Headers::Curand,
                 _ => Headers::Cuda,
             })

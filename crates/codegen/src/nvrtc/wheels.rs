@@ -18,6 +18,8 @@ pub enum Wheel {
 pub enum Headers {
     /// `cuda_fp16.h`, `cooperative_groups.h`, `mma.h` and the like.
     Cuda,
+    /// `cuda_runtime_api.h`, `cuda_device_runtime_api.h` and the like, which no NVRTC carries.
+    Runtime,
     /// libcu++, CUB and Thrust.
     Cccl,
     /// `curand_kernel.h` and what it includes.
@@ -207,6 +209,8 @@ impl Wheel {
     pub(crate) const fn headers(self, group: Headers) -> &'static [&'static Package] {
         match (self, group) {
             (Self::Cuda13_5, Headers::Cuda | Headers::Cccl) => &[],
+            (Self::Cuda13_5 | Self::Cuda13_0, Headers::Runtime) => &[&RUNTIME_13_0, &CRT_13_0],
+            (Self::Cuda12_9, Headers::Runtime) => &[&RUNTIME_12_9],
             (Self::Cuda13_0, Headers::Cuda | Headers::Cccl) => {
                 &[&RUNTIME_13_0, &CRT_13_0, &CCCL_13_0]
             }
@@ -252,7 +256,12 @@ mod tests {
     fn every_file_has_a_hash_of_its_own() {
         let mut seen = std::collections::BTreeMap::new();
         for wheel in Wheel::ALL {
-            let groups = [Headers::Cuda, Headers::Cccl, Headers::Curand];
+            let groups = [
+                Headers::Cuda,
+                Headers::Runtime,
+                Headers::Cccl,
+                Headers::Curand,
+            ];
             let headers = groups
                 .iter()
                 .flat_map(|&group| wheel.headers(group))
