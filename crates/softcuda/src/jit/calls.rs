@@ -5,7 +5,7 @@ use cranelift_codegen::ir::types::{I8, I16, I32, I64, I128};
 use cranelift_codegen::ir::{InstBuilder as _, Type, Value};
 use cranelift_module::Module as _;
 
-use super::lower::{CHECKED, CONSTANT, Lower, Lowered};
+use super::lower::{CHECKED, Lower, Lowered};
 use super::unit::Helper;
 use crate::exec::context::FUNCTION_WINDOW;
 use crate::exec::fault::FaultKind;
@@ -148,7 +148,8 @@ impl Lower<'_, '_, '_> {
         let offset = self.b.ins().ishl_imm_u(index, 3);
         let table = self.iconst(I64, table);
         let place = self.b.ins().iadd(table, offset);
-        let entry = self.b.ins().load(I64, CONSTANT, place, 0);
+        // Not `CONSTANT`: it must not move above the checks of the index.
+        let entry = self.b.ins().load(I64, CHECKED, place, 0);
         let missing = self.b.ins().icmp_imm_u(IntCC::Equal, entry, 0);
         self.branch(missing, bad, found);
         self.enter(bad);

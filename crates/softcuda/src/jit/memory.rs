@@ -62,9 +62,8 @@ impl Lower<'_, '_, '_> {
                         return Ok((self.frame_base, at as i32));
                     }
                 }
-                Symbol::Param(place) => {
-                    let at = i64::from(place).saturating_add(offset);
-                    if !request.write && inside(at, self.unit.param_bytes) {
+                Symbol::Param(_) => {
+                    if let Some(at) = self.known_param(operand, request) {
                         let params = self.context(I64, field!(params));
                         return Ok((params, at as i32));
                     }
@@ -112,6 +111,19 @@ impl Lower<'_, '_, '_> {
         Ok((self.access_alone(address, request), 0))
     }
 
+    /// Where in the kernel's parameters a load reads, if that is known now and inside them.
+    fn known_param(&self, operand: &Operand, request: Request) -> Option<i64> {
+        let Operand::Address(Base::Symbol(Symbol::Param(place)), offset) = operand else {
+            return None;
+        };
+        let at = i64::from(*place).checked_add(*offset)?;
+        let end = at.checked_add(i64::from(request.size))?;
+        let inside = at >= 0
+            && end <= i64::from(self.unit.param_bytes)
+            && at & i64::from(request.size - 1) == 0;
+        (!request.write && inside).then_some(at)
+    }
+
     pub(super) fn load(&mut self, op: &Op, o: &[Operand]) -> Lowered {
         let ty = op.ty();
         let elements = u32::from(op.vector);
@@ -132,8 +144,7 @@ impl Lower<'_, '_, '_> {
                 .modifiers
                 .ordering()
                 .is_some_and(|ordering| ordering != Ordering::Weak);
-        let constant = space == AccessSpace::Param
-            && matches!(o[1], Operand::Address(Base::Symbol(Symbol::Param(_)), _));
+        let constant = self.known_param(&o[1], request).is_some();
         let destinations = match &o[0] {
             Operand::Vector(list) => &list[..],
             other => core::slice::from_ref(other),
