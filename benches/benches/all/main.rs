@@ -5,6 +5,7 @@ mod expression_host;
 mod kernels;
 mod launch;
 mod launch_host;
+mod pools;
 
 use criterion::Criterion;
 use cuprum_softcuda::{Config, DeviceConfig};
@@ -44,6 +45,9 @@ fn main() {
     }
     if is_wanted("launch") {
         launch::benches(&mut criterion);
+    }
+    if is_wanted("pool") {
+        pools::benches(&mut criterion);
     }
     kernels::benches(&mut criterion);
     compile_time::benches();

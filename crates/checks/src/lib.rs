@@ -29,6 +29,7 @@ mod kernels;
 mod launch;
 mod memory;
 mod pinned;
+mod pools;
 mod runner;
 mod streams;
 
@@ -41,6 +42,7 @@ pub fn all() -> Vec<Check> {
         memory::checks(),
         pinned::checks(),
         streams::checks(),
+        pools::checks(),
         launch::checks(),
         codegen::checks(),
         kernels::checks(),

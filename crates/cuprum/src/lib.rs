@@ -4,6 +4,7 @@ pub use cuprum_codegen as codegen;
 pub use cuprum_driver_core as driver;
 pub use cuprum_gpuarray as gpuarray;
 pub use cuprum_kernels as kernels;
+pub use cuprum_mempool as mempool;
 
 mod error;
 
@@ -17,4 +18,5 @@ pub mod prelude {
         LaunchConfig, Module, PinnedBuffer, Stream,
     };
     pub use cuprum_gpuarray::prelude::*;
+    pub use cuprum_mempool::{PinnedPool, Policy, Pool, PooledBuffer};
 }

@@ -159,6 +159,11 @@ impl Context {
         }
     }
 
+    /// As [`Context::collect`], but leaves what destructors have noted for that.
+    pub fn release_parked(&self) {
+        self.inner.parking.collect(&self.inner);
+    }
+
     /// How many resources wait for their last use to pass.
     #[must_use]
     pub fn parked(&self) -> usize {
@@ -247,6 +252,7 @@ impl Context {
     }
 
     /// Whether device code has failed in this context; every later call then fails with the same code.
+    #[inline]
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.inner.fault().is_some()
@@ -269,6 +275,7 @@ impl Context {
         WeakContext(self.downgrade())
     }
 
+    #[inline]
     pub(crate) fn inner(&self) -> &ContextInner {
         &self.inner
     }
@@ -373,6 +380,7 @@ impl ContextInner {
         unsafe { call!(driver, cuCtxSetCurrent(self.raw)) }
     }
 
+    #[inline]
     pub(crate) fn fault(&self) -> Option<CUresult> {
         match self.fault.load(Ordering::Relaxed) {
             0 => None,

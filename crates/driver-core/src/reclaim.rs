@@ -66,16 +66,25 @@ impl fmt::Debug for Returned<'_> {
 impl Context {
     /// Asks `holder` from now on to give memory back when memory of this context is short, and when the context
     /// ends. The context does not keep it alive.
-    pub fn register_reclaim(&self, holder: &Arc<dyn Reclaim>) {
+    pub fn register_reclaim(&self, holder: Weak<dyn Reclaim>) {
         let mut holders = lock(self.inner().holders());
         holders.retain(|holder| holder.strong_count() > 0);
-        holders.push(Arc::downgrade(holder));
+        holders.push(holder);
     }
 }
 
 thread_local! {
     /// Whether holders are being asked by this thread.
     static ASKING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The time of asking, which ends even if a holder panics.
+struct Asking;
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        ASKING.set(false);
+    }
 }
 
 impl ContextInner {
@@ -85,6 +94,7 @@ impl ContextInner {
         if ASKING.replace(true) {
             return 0;
         }
+        let _asking = Asking;
         let holders: Vec<Arc<dyn Reclaim>> = lock(self.holders())
             .iter()
             .filter_map(Weak::upgrade)
@@ -96,7 +106,6 @@ impl ContextInner {
         for holder in &holders {
             holder.reclaim(&mut returned);
         }
-        ASKING.set(false);
         returned.pieces
     }
 }

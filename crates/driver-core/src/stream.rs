@@ -50,6 +50,7 @@ impl Stream {
         Self { inner }
     }
 
+    #[inline]
     pub(crate) fn inner(&self) -> &StreamInner {
         &self.inner
     }
@@ -117,6 +118,7 @@ impl Stream {
     }
 
     /// The context.
+    #[inline]
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.inner.context
@@ -401,6 +403,7 @@ impl Drop for StreamInner {
 }
 
 impl PartialEq for Stream {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }

@@ -77,6 +77,12 @@ impl Error {
         }))
     }
 
+    /// An error of an [`Allocator`](crate::Allocator) outside this crate, with its text.
+    #[cold]
+    pub fn of_allocator(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(kind, message)
+    }
+
     /// A failing driver call.
     #[cold]
     pub(crate) fn of_call(call: &'static str, code: CUresult, software: bool) -> Self {

@@ -33,7 +33,18 @@ impl Allocation {
         Ok(Self::from_parts(stream, address, bytes, allocator))
     }
 
+    /// Memory with undefined contents, on the same stream and from where this memory came.
+    pub(crate) fn another(&self, bytes: usize) -> Result<Self> {
+        let Some(allocator) = self.allocator.as_ref().filter(|_| bytes > 0) else {
+            return Self::new(self.stream(), bytes);
+        };
+        let address = allocator.allocate(self.stream(), bytes)?;
+        let allocator = Some(Arc::clone(allocator));
+        Ok(Self::from_parts(self.stream(), address, bytes, allocator))
+    }
+
     /// Memory that `allocator`, if there is one, takes back in the end.
+    #[inline]
     pub(crate) fn from_parts(
         stream: &Stream,
         address: CUdeviceptr,
@@ -48,6 +59,7 @@ impl Allocation {
         }
     }
 
+    #[inline]
     pub(crate) fn address(&self) -> CUdeviceptr {
         self.address
     }
@@ -59,6 +71,7 @@ impl Allocation {
             .expect("an allocation has a home stream")
     }
 
+    #[inline]
     pub(crate) fn context(&self) -> &Context {
         self.stream().context()
     }
@@ -69,6 +82,7 @@ impl Allocation {
     }
 
     /// Releases the memory, once.
+    #[inline]
     pub(crate) fn release(&mut self) -> Result<()> {
         let Some(allocator) = self.allocator.take() else {
             return Ok(());
@@ -85,6 +99,7 @@ impl Allocation {
 }
 
 impl Drop for Allocation {
+    #[inline]
     fn drop(&mut self) {
         if let Err(error) = self.release() {
             self.context().inner().note_release_error(error);

@@ -250,13 +250,14 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         self.view_mut().fill(value)
     }
 
-    /// A copy of the buffer with the same home stream. The host does not wait.
+    /// A copy of the buffer with the same home stream, from the same allocator. The host does not wait.
     ///
     /// # Errors
     /// As [`DeviceBuffer::uninit`], and what the driver returns.
     pub fn try_clone(&self) -> Result<Self> {
-        // SAFETY: every element is written before the buffer is handed out.
-        let mut copy = unsafe { Self::uninit(self.stream(), self.len) }?;
+        // Every element is written before the copy is handed out.
+        let allocation = self.allocation.another(self.size_bytes())?;
+        let mut copy = Self::from_allocation(allocation, self.len);
         copy.copy_from(self.view())?;
         Ok(copy)
     }

@@ -35,8 +35,8 @@ fn hold(stream: &Stream, count: usize) -> (Arc<Holder>, Vec<u64>) {
     stream.launch_host(|| ()).unwrap();
     let uses = PastUses::of(stream.timeline(), 1);
     *holder.held.lock().unwrap() = addresses.iter().map(|&a| (a, uses.clone())).collect();
-    let dynamic: Arc<dyn Reclaim> = Arc::<Holder>::clone(&holder);
-    stream.context().register_reclaim(&dynamic);
+    let weak = Arc::downgrade(&holder);
+    stream.context().register_reclaim(weak);
     (holder, addresses)
 }
 
@@ -104,8 +104,8 @@ fn asking_does_not_recurse() {
     let context = mock::context();
     let stream = context.new_stream().unwrap();
     let greedy = Arc::new(Greedy(stream.clone(), AtomicUsize::new(0)));
-    let dynamic: Arc<dyn Reclaim> = Arc::<Greedy>::clone(&greedy);
-    context.register_reclaim(&dynamic);
+    let weak = Arc::downgrade(&greedy);
+    context.register_reclaim(weak);
     mock::fail("cuMemAlloc_v2", super::OUT_OF_MEMORY);
     assert!(DeviceBuffer::<u8>::zeros(&stream, 100).is_err());
     assert_eq!(greedy.1.load(Ordering::Relaxed), 1);

@@ -1,0 +1,43 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # The rooms
+//!
+//! | what | where |
+//! | --- | --- |
+//! | [`Pool`], [`PooledBuffer`], [`PinnedPool`], [`PoolBuilder`] | one file each |
+//! | the books: free blocks by size and by who used them, for both policies | `store/` |
+//! | what threads share, and the way to the driver: growth, limit, giving back | `shared.rs` |
+//! | what a thread does without the others | `shard.rs`, `cache.rs` |
+//! | events, numbers, tables | `recorder.rs`, `statistics.rs`, `report.rs`, `debug.rs` |
+//! | PyCUDA's bins | `bins.rs` |
+//!
+//! Errors are those of `cuprum-driver-core`: a pool is an allocator, and its failures reach the program through buffers
+//! and arrays of all kinds.
+//!
+//! Nothing here is lock-free. A thread takes the lock of its own part, which it shares with few others, for some tens of
+//! nanoseconds; the books have one lock.
+
+mod bins;
+mod buffer;
+mod builder;
+mod cache;
+mod debug;
+mod pinned;
+mod policy;
+mod pool;
+mod recorder;
+mod report;
+mod shard;
+mod shared;
+mod statistics;
+mod store;
+
+pub use bins::{alloc_size, bin_number, bitlog2};
+pub use buffer::PooledBuffer;
+pub use builder::PoolBuilder;
+pub use pinned::PinnedPool;
+pub use policy::{Policy, Trim};
+pub use pool::Pool;
+pub use recorder::{Event, EventKind};
+pub use report::{Group, Report};
+pub use statistics::Statistics;

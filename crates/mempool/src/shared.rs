@@ -1,0 +1,565 @@
+//! What all parts of a pool share: the books under one lock, and the way to the driver.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use cuprum_driver_core::{
+    Allocator as _, Context, DirectAllocator, Error, ErrorKind, PageLockedAllocator, PastUses,
+    PinnedAllocator as _, Reclaim, Result, Returned, Stream, WeakContext,
+};
+
+use crate::debug::Sites;
+use crate::policy::{Policy, Trim};
+use crate::recorder::{EventKind, Recorder, Ticks};
+use crate::shard::Shard;
+use crate::store::{Bins, Coalescing, Piece, Reach, Store};
+
+/// Locks a mutex whose data every critical section leaves whole.
+#[inline]
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Chunks of [`Policy::Coalescing`] are multiples of this, the granularity at which drivers map memory.
+const CHUNK: u64 = 2 << 20;
+
+/// A chunk is at least this part of what the pool has already, so that a growing pool asks the driver ever less often.
+const GROWTH: u64 = 64;
+
+/// A chunk that is larger than what is asked for is at most this large.
+const LARGEST: u64 = 1 << 30;
+
+/// What kind of memory a pool holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Space {
+    Device,
+    PageLocked(PageLockedAllocator),
+}
+
+/// How a pool was built.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    pub(crate) policy: Policy,
+    pub(crate) limit: Option<u64>,
+    pub(crate) trim: Trim,
+    /// Whether a stream may be made to wait for another so that a block can be used again.
+    pub(crate) internal_dependencies: bool,
+    pub(crate) events: usize,
+    pub(crate) debug: bool,
+}
+
+/// Who wants memory: a stream, or the host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Client<'a> {
+    Stream(&'a Stream),
+    Host(&'a Context),
+}
+
+impl<'a> Client<'a> {
+    fn context(self) -> &'a Context {
+        match self {
+            Self::Stream(stream) => stream.context(),
+            Self::Host(context) => context,
+        }
+    }
+
+    /// The stream's number, or 0.
+    #[inline]
+    pub(crate) fn id(self) -> u32 {
+        match self {
+            Self::Stream(stream) => stream.timeline().id(),
+            Self::Host(_) => 0,
+        }
+    }
+}
+
+/// The heart of a pool. Locks: a shard's lock may be taken under that of the books, never the other way round, and
+/// none is held during a call of the driver that can ask pools to give memory back.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) context: WeakContext,
+    pub(crate) space: Space,
+    pub(crate) options: Options,
+    books: Mutex<Books>,
+    shards: OnceLock<Box<[Weak<Shard>]>>,
+    /// Whether blocks given back go straight to the driver. Read under a shard's lock before that keeps a block.
+    stopped: AtomicBool,
+    pub(crate) sites: Option<Mutex<Sites>>,
+    pub(crate) start: Ticks,
+}
+
+/// Everything that one lock guards.
+#[derive(Debug)]
+pub(crate) struct Books {
+    pub(crate) store: Store<PastUses>,
+    pub(crate) recorder: Recorder,
+    /// Bytes that are being asked for from the driver.
+    asked: u64,
+    pub(crate) peak: u64,
+    pub(crate) waits: u64,
+    pub(crate) failures: u64,
+    pub(crate) driver_allocations: u64,
+    pub(crate) driver_releases: u64,
+}
+
+impl Books {
+    fn managed(&self) -> u64 {
+        self.store.totals().managed
+    }
+
+    /// Takes chunks out that nobody uses, at least `bytes` bytes of them if there are so many.
+    fn take_out(&mut self, bytes: u64) -> Vec<Piece<PastUses>> {
+        let pieces = self.store.surplus(bytes);
+        for piece in &pieces {
+            self.recorder
+                .record(EventKind::Returned, piece.address, piece.bytes, 0);
+        }
+        self.driver_releases += pieces.len() as u64;
+        pieces
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(context: &Context, space: Space, options: Options) -> Self {
+        let store = match options.policy {
+            Policy::Coalescing => Store::Coalescing(Coalescing::new()),
+            Policy::Bins => Store::Bins(Bins::new()),
+        };
+        Self {
+            context: context.weak(),
+            space,
+            options,
+            books: Mutex::new(Books {
+                store,
+                recorder: Recorder::new(options.events),
+                asked: 0,
+                peak: 0,
+                waits: 0,
+                failures: 0,
+                driver_allocations: 0,
+                driver_releases: 0,
+            }),
+            shards: OnceLock::new(),
+            stopped: AtomicBool::new(false),
+            sites: options.debug.then(Mutex::default),
+            start: Ticks::now(),
+        }
+    }
+
+    /// Tells the parts of the pool, once.
+    pub(crate) fn set_shards(&self, shards: Box<[Weak<Shard>]>) {
+        self.shards
+            .set(shards)
+            .expect("the parts of a pool are told once");
+    }
+
+    pub(crate) fn books(&self) -> MutexGuard<'_, Books> {
+        lock(&self.books)
+    }
+
+    #[inline]
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    #[cold]
+    pub(crate) fn wrong_context(&self) -> Error {
+        Error::of_allocator(
+            ErrorKind::WrongContext,
+            "the pool is of another context than the stream",
+        )
+    }
+
+    /// Lends a block of `block` bytes for `bytes` bytes.
+    #[cold]
+    pub(crate) fn allocate(&self, client: Client<'_>, bytes: u64, block: u64) -> Result<u64> {
+        self.find(client, block)
+            .transpose()
+            .unwrap_or_else(|| self.grow(client, bytes, block))
+            .inspect_err(|_| {
+                let mut books = self.books();
+                books.failures += 1;
+                books
+                    .recorder
+                    .record(EventKind::Failed, 0, bytes, client.id());
+            })
+    }
+
+    /// A block that the pool has, from the one that costs least to the one that costs most.
+    fn find(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
+        if let Some(found) = self.take(client, block, &[Reach::Own, Reach::Passed])? {
+            return Ok(Some(found));
+        }
+        if self.flush()
+            && let Some(found) = self.take(client, block, &[Reach::Own, Reach::Passed])?
+        {
+            return Ok(Some(found));
+        }
+        // How far have the others come?
+        let pending = self.books().store.pending(client.id());
+        if !pending.is_empty() {
+            pending.poll(client.context())?;
+            if let Some(found) = self.take(client, block, &[Reach::Passed])? {
+                return Ok(Some(found));
+            }
+        }
+        let wait = matches!(client, Client::Stream(_)) && self.options.internal_dependencies;
+        if wait && let Some(found) = self.take(client, block, &[Reach::Any])? {
+            return Ok(Some(found));
+        }
+        self.books().store.consolidate(wait);
+        let reaches: &[Reach] = if wait {
+            &[Reach::Own, Reach::Any]
+        } else {
+            &[Reach::Own]
+        };
+        self.take(client, block, reaches)
+    }
+
+    /// Takes a block out of the books and orders the client after its uses.
+    fn take(&self, client: Client<'_>, block: u64, reaches: &[Reach]) -> Result<Option<u64>> {
+        let piece = {
+            let mut books = self.books();
+            let mut found = None;
+            for &reach in reaches {
+                found = books.store.take(block, client.id(), reach);
+                if found.is_some() {
+                    books.waits += u64::from(reach == Reach::Any);
+                    break;
+                }
+            }
+            found
+        };
+        let Some(piece) = piece else {
+            return Ok(None);
+        };
+        if let Client::Stream(stream) = client
+            && let Err(error) = piece.marks.order(stream)
+        {
+            self.books()
+                .store
+                .give(piece.address, piece.bytes, piece.marks);
+            return Err(error);
+        }
+        Ok(Some(piece.address))
+    }
+
+    /// Moves what the threads keep into the books. Answers whether there was anything.
+    fn flush(&self) -> bool {
+        let shards = self.shards.get().map_or(&[][..], |shards| shards);
+        let pieces: Vec<_> = shards
+            .iter()
+            .filter_map(Weak::upgrade)
+            .flat_map(|shard| shard.drain())
+            .collect();
+        let mut books = self.books();
+        let any = !pieces.is_empty();
+        for piece in pieces {
+            books.store.give(piece.address, piece.bytes, piece.marks);
+        }
+        any
+    }
+
+    /// Asks the driver for memory.
+    fn grow(&self, client: Client<'_>, bytes: u64, block: u64) -> Result<u64> {
+        let grown = match self.options.policy {
+            Policy::Coalescing => self.grow_by_chunk(client, block),
+            Policy::Bins => self.grow_by_block(client, block),
+        };
+        match grown {
+            Ok(Some(address)) => Ok(address),
+            Ok(None) => self.last_resort(client, block)?.ok_or_else(|| {
+                let books = self.books();
+                self.limit_reached(bytes, &books)
+            }),
+            Err(error) if error.kind() == ErrorKind::OutOfMemory => {
+                self.last_resort(client, block)?.ok_or(error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A larger chunk than wanted, where memory allows. `None` if the limit does not allow even the block.
+    fn grow_by_chunk(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
+        let limit = self.options.limit.unwrap_or(u64::MAX);
+        let mut least = false;
+        loop {
+            let (wanted, surplus) = {
+                let mut books = self.books();
+                let managed = books.managed() + books.asked;
+                let mut wanted = if least || self.is_stopped() {
+                    block
+                } else {
+                    let step = (managed / GROWTH).min(LARGEST);
+                    block
+                        .max(step)
+                        .checked_next_multiple_of(CHUNK)
+                        .unwrap_or(block)
+                };
+                let mut surplus = Vec::new();
+                let over = |bound: u64, books: &Books, wanted: u64| {
+                    (books.managed() + books.asked)
+                        .saturating_add(wanted)
+                        .saturating_sub(bound)
+                };
+                let above_peak = over(books.peak, &books, wanted);
+                if self.options.trim == Trim::AtPeak && above_peak > 0 {
+                    surplus = books.take_out(above_peak);
+                }
+                let above_limit = over(limit, &books, block);
+                if above_limit > 0 {
+                    surplus.extend(books.take_out(above_limit));
+                }
+                let room = limit.saturating_sub(books.managed() + books.asked);
+                wanted = wanted.min(room);
+                if wanted >= block {
+                    books.asked += wanted;
+                }
+                (wanted, surplus)
+            };
+            let runs = surplus.iter().any(|piece| !piece.marks.have_passed());
+            self.hand_back(client.context(), surplus);
+            if runs && self.options.limit.is_some() {
+                // A limit is kept in truth, not only in the books.
+                client.context().synchronize()?;
+            }
+            if wanted < block {
+                return Ok(None);
+            }
+            let answer = if wanted > block {
+                self.ask_once(client, wanted)
+            } else {
+                self.ask(client, wanted)
+            };
+            let mut books = self.books();
+            books.asked -= wanted;
+            match answer {
+                Ok(address) => {
+                    return Ok(Some(self.enter(&mut books, address, wanted, block, client)));
+                }
+                Err(error) if error.kind() == ErrorKind::OutOfMemory && wanted > block => {
+                    least = true;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// One block, as PyCUDA: when memory is short, held blocks are freed one by one from the highest bin downwards,
+    /// with a try after each. `None` if the limit does not allow the block.
+    fn grow_by_block(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
+        let limit = self.options.limit.unwrap_or(u64::MAX);
+        let mut waited = false;
+        loop {
+            let fits = {
+                let mut books = self.books();
+                let fits = (books.managed() + books.asked).saturating_add(block) <= limit;
+                if fits {
+                    books.asked += block;
+                }
+                fits
+            };
+            let failed = if fits {
+                let answer = self.ask_once(client, block);
+                let mut books = self.books();
+                books.asked -= block;
+                match answer {
+                    Ok(address) => {
+                        return Ok(Some(self.enter(&mut books, address, block, block, client)));
+                    }
+                    Err(error) if error.kind() == ErrorKind::OutOfMemory => Some(error),
+                    Err(error) => return Err(error),
+                }
+            } else {
+                None
+            };
+            if !waited {
+                // What is parked may be enough, or hold a block of this bin.
+                waited = true;
+                client.context().synchronize()?;
+                if let Some(found) = self.take(client, block, &[Reach::Own, Reach::Passed])? {
+                    return Ok(Some(found));
+                }
+            }
+            let surplus = self.books().take_out(1);
+            if surplus.is_empty() {
+                let Some(failed) = failed else {
+                    return Ok(None);
+                };
+                // Nothing is left here; others may hold something.
+                let mut books = self.books();
+                if (books.managed() + books.asked).saturating_add(block) > limit {
+                    return Err(failed);
+                }
+                books.asked += block;
+                drop(books);
+                let answer = self.ask(client, block);
+                let mut books = self.books();
+                books.asked -= block;
+                let address = answer?;
+                return Ok(Some(self.enter(&mut books, address, block, block, client)));
+            }
+            self.hand_back(client.context(), surplus);
+            client.context().release_parked();
+        }
+    }
+
+    /// After everything that runs has passed, a block may be free that nobody could wait for.
+    fn last_resort(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
+        client.context().synchronize()?;
+        self.flush();
+        self.books().store.consolidate(true);
+        self.take(client, block, &[Reach::Own])
+    }
+
+    fn enter(
+        &self,
+        books: &mut Books,
+        address: u64,
+        chunk: u64,
+        block: u64,
+        client: Client<'_>,
+    ) -> u64 {
+        books.driver_allocations += 1;
+        books
+            .recorder
+            .record(EventKind::Grown, address, chunk, client.id());
+        let block = books.store.add(address, chunk, block);
+        books.peak = books.peak.max(books.managed());
+        block
+    }
+
+    #[cold]
+    fn limit_reached(&self, bytes: u64, books: &Books) -> Error {
+        let totals = books.store.totals();
+        Error::of_allocator(
+            ErrorKind::OutOfMemory,
+            format!(
+                "the pool's limit of {} bytes leaves no room for {bytes} bytes: {} bytes are in use, {} are held free \
+                 in between",
+                self.options.limit.unwrap_or(u64::MAX),
+                totals.managed - totals.free_bytes,
+                totals.free_bytes,
+            ),
+        )
+    }
+
+    fn ask_once(&self, client: Client<'_>, bytes: u64) -> Result<u64> {
+        let bytes = as_size(bytes)?;
+        match (self.space, client) {
+            (Space::Device, Client::Stream(stream)) => DirectAllocator.allocate_once(stream, bytes),
+            (Space::PageLocked(source), client) => source
+                .allocate_once(client.context(), bytes)
+                .map(|pointer| pointer.as_ptr().expose_provenance() as u64),
+            (Space::Device, Client::Host(_)) => Err(self.wrong_context()),
+        }
+    }
+
+    fn ask(&self, client: Client<'_>, bytes: u64) -> Result<u64> {
+        let bytes = as_size(bytes)?;
+        match (self.space, client) {
+            (Space::Device, Client::Stream(stream)) => DirectAllocator.allocate(stream, bytes),
+            (Space::PageLocked(source), client) => source
+                .allocate(client.context(), bytes)
+                .map(|pointer| pointer.as_ptr().expose_provenance() as u64),
+            (Space::Device, Client::Host(_)) => Err(self.wrong_context()),
+        }
+    }
+
+    /// Takes blocks back into the books. Never waits.
+    pub(crate) fn give(&self, context: &Context, pieces: Vec<Piece<PastUses>>) {
+        let surplus = {
+            let mut books = self.books();
+            for piece in pieces {
+                books.store.give(piece.address, piece.bytes, piece.marks);
+            }
+            if self.is_stopped() {
+                books.take_out(u64::MAX)
+            } else if let Trim::Above(bound) = self.options.trim {
+                // The other half is what the threads keep.
+                let over = books.store.totals().free_bytes.saturating_sub(bound / 2);
+                if over > 0 {
+                    books.take_out(over)
+                } else {
+                    Vec::new()
+                }
+            } else {
+                Vec::new()
+            }
+        };
+        self.hand_back(context, surplus);
+    }
+
+    /// Gives chunks back to the driver, which gets them once their last uses have passed.
+    fn hand_back(&self, context: &Context, pieces: Vec<Piece<PastUses>>) {
+        for piece in pieces {
+            match self.space {
+                Space::Device => {
+                    // SAFETY: the chunk came from this allocator in this context and was taken out of the books; no
+                    // block of it is lent, and the uses are those of all its blocks.
+                    unsafe { DirectAllocator.release_after(context, piece.address, &piece.marks) }
+                }
+                Space::PageLocked(source) => {
+                    let (pointer, bytes) = (pointer(piece.address), piece.bytes as usize);
+                    // SAFETY: as above.
+                    let released = unsafe { source.release(context, pointer, bytes, piece.marks) };
+                    debug_assert!(released.is_ok(), "parking page-locked memory does not fail");
+                }
+            }
+        }
+    }
+
+    /// Gives everything back to the driver that nobody uses.
+    pub(crate) fn free_held(&self) {
+        // Without a context there is nothing: it took everything when it ended.
+        let Some(context) = self.context.upgrade() else {
+            return;
+        };
+        self.flush();
+        let surplus = {
+            let mut books = self.books();
+            books.take_out(u64::MAX)
+        };
+        self.hand_back(&context, surplus);
+        // What has passed goes now. A failure is for whoever collects next, so it is not asked for here.
+        context.release_parked();
+    }
+
+    /// From now on blocks given back go straight to the driver.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        self.free_held();
+    }
+}
+
+fn as_size(bytes: u64) -> Result<usize> {
+    usize::try_from(bytes).map_err(|_| {
+        Error::of_allocator(
+            ErrorKind::OutOfMemory,
+            format!("{bytes} bytes are more than this host can address"),
+        )
+    })
+}
+
+pub(crate) fn pointer(address: u64) -> NonNull<u8> {
+    NonNull::new(std::ptr::with_exposed_provenance_mut(address as usize))
+        .expect("the driver answers with addresses that are not null")
+}
+
+impl Reclaim for Shared {
+    fn reclaim(&self, returned: &mut Returned<'_>) {
+        self.flush();
+        let surplus = self.books().take_out(u64::MAX);
+        for piece in surplus {
+            // SAFETY: the chunk came from the allocator of its kind in this pool's context and was taken out of the
+            // books; no block of it is lent, and the uses are those of all its blocks.
+            unsafe {
+                match self.space {
+                    Space::Device => returned.memory(piece.address, &piece.marks),
+                    Space::PageLocked(_) => returned.pinned(pointer(piece.address), &piece.marks),
+                }
+            }
+        }
+    }
+}
