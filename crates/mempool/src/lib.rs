@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | [`Pool`], [`PooledBuffer`], [`PinnedPool`], [`PoolBuilder`] | one file each |
 //! | the books: free blocks by size and by who used them, for both policies | `store/` |
-//! | what threads share, and the way to the driver: growth, limit, giving back | `shared.rs` |
+//! | what threads share, and giving back; growth and limit | `shared.rs`, `growth.rs` |
 //! | what a thread does without the others | `shard.rs`, `cache.rs` |
 //! | events, numbers, tables | `recorder.rs`, `statistics.rs`, `report.rs`, `debug.rs` |
 //! | PyCUDA's bins | `bins.rs` |
@@ -22,6 +22,7 @@ mod buffer;
 mod builder;
 mod cache;
 mod debug;
+mod growth;
 mod pinned;
 mod policy;
 mod pool;

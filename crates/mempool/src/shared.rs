@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use cuprum_driver_core::{
-    Allocator as _, Context, DirectAllocator, Error, ErrorKind, PageLockedAllocator, PastUses,
+    Context, DirectAllocator, Error, ErrorKind, PageLockedAllocator, PastUses,
     PinnedAllocator as _, Reclaim, Result, Returned, Stream, WeakContext,
 };
 
@@ -20,15 +20,6 @@ use crate::store::{Bins, Coalescing, Piece, Reach, Store};
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-/// Chunks of [`Policy::Coalescing`] are multiples of this, the granularity at which drivers map memory.
-const CHUNK: u64 = 2 << 20;
-
-/// A chunk is at least this part of what the pool has already, so that a growing pool asks the driver ever less often.
-const GROWTH: u64 = 64;
-
-/// A chunk that is larger than what is asked for is at most this large.
-const LARGEST: u64 = 1 << 30;
 
 /// What kind of memory a pool holds.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +48,7 @@ pub(crate) enum Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    fn context(self) -> &'a Context {
+    pub(crate) fn context(self) -> &'a Context {
         match self {
             Self::Stream(stream) => stream.context(),
             Self::Host(context) => context,
@@ -95,7 +86,7 @@ pub(crate) struct Books {
     pub(crate) store: Store<PastUses>,
     pub(crate) recorder: Recorder,
     /// Bytes that are being asked for from the driver.
-    asked: u64,
+    pub(crate) asked: u64,
     pub(crate) peak: u64,
     pub(crate) waits: u64,
     pub(crate) failures: u64,
@@ -104,12 +95,12 @@ pub(crate) struct Books {
 }
 
 impl Books {
-    fn managed(&self) -> u64 {
+    pub(crate) fn managed(&self) -> u64 {
         self.store.totals().managed
     }
 
     /// Takes chunks out that nobody uses, at least `bytes` bytes of them if there are so many.
-    fn take_out(&mut self, bytes: u64) -> Vec<Piece<PastUses>> {
+    pub(crate) fn take_out(&mut self, bytes: u64) -> Vec<Piece<PastUses>> {
         let pieces = self.store.surplus(bytes);
         for piece in &pieces {
             self.recorder
@@ -218,7 +209,12 @@ impl Shared {
     }
 
     /// Takes a block out of the books and orders the client after its uses.
-    fn take(&self, client: Client<'_>, block: u64, reaches: &[Reach]) -> Result<Option<u64>> {
+    pub(crate) fn take(
+        &self,
+        client: Client<'_>,
+        block: u64,
+        reaches: &[Reach],
+    ) -> Result<Option<u64>> {
         let piece = {
             let mut books = self.books();
             let mut found = None;
@@ -246,7 +242,7 @@ impl Shared {
     }
 
     /// Moves what the threads keep into the books. Answers whether there was anything.
-    fn flush(&self) -> bool {
+    pub(crate) fn flush(&self) -> bool {
         let shards = self.shards.get().map_or(&[][..], |shards| shards);
         let pieces: Vec<_> = shards
             .iter()
@@ -259,212 +255,6 @@ impl Shared {
             books.store.give(piece.address, piece.bytes, piece.marks);
         }
         any
-    }
-
-    /// Asks the driver for memory.
-    fn grow(&self, client: Client<'_>, bytes: u64, block: u64) -> Result<u64> {
-        let grown = match self.options.policy {
-            Policy::Coalescing => self.grow_by_chunk(client, block),
-            Policy::Bins => self.grow_by_block(client, block),
-        };
-        match grown {
-            Ok(Some(address)) => Ok(address),
-            Ok(None) => self.last_resort(client, block)?.ok_or_else(|| {
-                let books = self.books();
-                self.limit_reached(bytes, &books)
-            }),
-            Err(error) if error.kind() == ErrorKind::OutOfMemory => {
-                self.last_resort(client, block)?.ok_or(error)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// A larger chunk than wanted, where memory allows. `None` if the limit does not allow even the block.
-    fn grow_by_chunk(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
-        let limit = self.options.limit.unwrap_or(u64::MAX);
-        let mut least = false;
-        loop {
-            let (wanted, surplus) = {
-                let mut books = self.books();
-                let managed = books.managed() + books.asked;
-                let mut wanted = if least || self.is_stopped() {
-                    block
-                } else {
-                    let step = (managed / GROWTH).min(LARGEST);
-                    block
-                        .max(step)
-                        .checked_next_multiple_of(CHUNK)
-                        .unwrap_or(block)
-                };
-                let mut surplus = Vec::new();
-                let over = |bound: u64, books: &Books, wanted: u64| {
-                    (books.managed() + books.asked)
-                        .saturating_add(wanted)
-                        .saturating_sub(bound)
-                };
-                let above_peak = over(books.peak, &books, wanted);
-                if self.options.trim == Trim::AtPeak && above_peak > 0 {
-                    surplus = books.take_out(above_peak);
-                }
-                let above_limit = over(limit, &books, block);
-                if above_limit > 0 {
-                    surplus.extend(books.take_out(above_limit));
-                }
-                let room = limit.saturating_sub(books.managed() + books.asked);
-                wanted = wanted.min(room);
-                if wanted >= block {
-                    books.asked += wanted;
-                }
-                (wanted, surplus)
-            };
-            let runs = surplus.iter().any(|piece| !piece.marks.have_passed());
-            self.hand_back(client.context(), surplus);
-            if runs && self.options.limit.is_some() {
-                // A limit is kept in truth, not only in the books.
-                client.context().synchronize()?;
-            }
-            if wanted < block {
-                return Ok(None);
-            }
-            let answer = if wanted > block {
-                self.ask_once(client, wanted)
-            } else {
-                self.ask(client, wanted)
-            };
-            let mut books = self.books();
-            books.asked -= wanted;
-            match answer {
-                Ok(address) => {
-                    return Ok(Some(self.enter(&mut books, address, wanted, block, client)));
-                }
-                Err(error) if error.kind() == ErrorKind::OutOfMemory && wanted > block => {
-                    least = true;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// One block, as PyCUDA: when memory is short, held blocks are freed one by one from the highest bin downwards,
-    /// with a try after each. `None` if the limit does not allow the block.
-    fn grow_by_block(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
-        let limit = self.options.limit.unwrap_or(u64::MAX);
-        let mut waited = false;
-        loop {
-            let fits = {
-                let mut books = self.books();
-                let fits = (books.managed() + books.asked).saturating_add(block) <= limit;
-                if fits {
-                    books.asked += block;
-                }
-                fits
-            };
-            let failed = if fits {
-                let answer = self.ask_once(client, block);
-                let mut books = self.books();
-                books.asked -= block;
-                match answer {
-                    Ok(address) => {
-                        return Ok(Some(self.enter(&mut books, address, block, block, client)));
-                    }
-                    Err(error) if error.kind() == ErrorKind::OutOfMemory => Some(error),
-                    Err(error) => return Err(error),
-                }
-            } else {
-                None
-            };
-            if !waited {
-                // What is parked may be enough, or hold a block of this bin.
-                waited = true;
-                client.context().synchronize()?;
-                if let Some(found) = self.take(client, block, &[Reach::Own, Reach::Passed])? {
-                    return Ok(Some(found));
-                }
-            }
-            let surplus = self.books().take_out(1);
-            if surplus.is_empty() {
-                let Some(failed) = failed else {
-                    return Ok(None);
-                };
-                // Nothing is left here; others may hold something.
-                let mut books = self.books();
-                if (books.managed() + books.asked).saturating_add(block) > limit {
-                    return Err(failed);
-                }
-                books.asked += block;
-                drop(books);
-                let answer = self.ask(client, block);
-                let mut books = self.books();
-                books.asked -= block;
-                let address = answer?;
-                return Ok(Some(self.enter(&mut books, address, block, block, client)));
-            }
-            self.hand_back(client.context(), surplus);
-            client.context().release_parked();
-        }
-    }
-
-    /// After everything that runs has passed, a block may be free that nobody could wait for.
-    fn last_resort(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
-        client.context().synchronize()?;
-        self.flush();
-        self.books().store.consolidate(true);
-        self.take(client, block, &[Reach::Own])
-    }
-
-    fn enter(
-        &self,
-        books: &mut Books,
-        address: u64,
-        chunk: u64,
-        block: u64,
-        client: Client<'_>,
-    ) -> u64 {
-        books.driver_allocations += 1;
-        books
-            .recorder
-            .record(EventKind::Grown, address, chunk, client.id());
-        let block = books.store.add(address, chunk, block);
-        books.peak = books.peak.max(books.managed());
-        block
-    }
-
-    #[cold]
-    fn limit_reached(&self, bytes: u64, books: &Books) -> Error {
-        let totals = books.store.totals();
-        Error::of_allocator(
-            ErrorKind::OutOfMemory,
-            format!(
-                "the pool's limit of {} bytes leaves no room for {bytes} bytes: {} bytes are in use, {} are held free \
-                 in between",
-                self.options.limit.unwrap_or(u64::MAX),
-                totals.managed - totals.free_bytes,
-                totals.free_bytes,
-            ),
-        )
-    }
-
-    fn ask_once(&self, client: Client<'_>, bytes: u64) -> Result<u64> {
-        let bytes = as_size(bytes)?;
-        match (self.space, client) {
-            (Space::Device, Client::Stream(stream)) => DirectAllocator.allocate_once(stream, bytes),
-            (Space::PageLocked(source), client) => source
-                .allocate_once(client.context(), bytes)
-                .map(|pointer| pointer.as_ptr().expose_provenance() as u64),
-            (Space::Device, Client::Host(_)) => Err(self.wrong_context()),
-        }
-    }
-
-    fn ask(&self, client: Client<'_>, bytes: u64) -> Result<u64> {
-        let bytes = as_size(bytes)?;
-        match (self.space, client) {
-            (Space::Device, Client::Stream(stream)) => DirectAllocator.allocate(stream, bytes),
-            (Space::PageLocked(source), client) => source
-                .allocate(client.context(), bytes)
-                .map(|pointer| pointer.as_ptr().expose_provenance() as u64),
-            (Space::Device, Client::Host(_)) => Err(self.wrong_context()),
-        }
     }
 
     /// Takes blocks back into the books. Never waits.
@@ -492,7 +282,7 @@ impl Shared {
     }
 
     /// Gives chunks back to the driver, which gets them once their last uses have passed.
-    fn hand_back(&self, context: &Context, pieces: Vec<Piece<PastUses>>) {
+    pub(crate) fn hand_back(&self, context: &Context, pieces: Vec<Piece<PastUses>>) {
         for piece in pieces {
             match self.space {
                 Space::Device => {
@@ -531,15 +321,6 @@ impl Shared {
         self.stopped.store(true, Ordering::SeqCst);
         self.free_held();
     }
-}
-
-fn as_size(bytes: u64) -> Result<usize> {
-    usize::try_from(bytes).map_err(|_| {
-        Error::of_allocator(
-            ErrorKind::OutOfMemory,
-            format!("{bytes} bytes are more than this host can address"),
-        )
-    })
 }
 
 pub(crate) fn pointer(address: u64) -> NonNull<u8> {

@@ -1,0 +1,236 @@
+//! How a pool gets memory from the driver: in chunks or in blocks, within its limit, and when memory is short.
+
+use cuprum_driver_core::{
+    Allocator as _, DirectAllocator, Error, ErrorKind, PinnedAllocator as _, Result,
+};
+
+use crate::policy::{Policy, Trim};
+use crate::recorder::EventKind;
+use crate::shared::{Books, Client, Shared, Space};
+use crate::store::Reach;
+
+/// Chunks of [`Policy::Coalescing`] are multiples of this, the granularity at which drivers map memory.
+const CHUNK: u64 = 2 << 20;
+
+/// A chunk is at least this part of what the pool has already, so that a growing pool asks the driver ever less often.
+const GROWTH: u64 = 64;
+
+/// A chunk that is larger than what is asked for is at most this large.
+const LARGEST: u64 = 1 << 30;
+
+impl Shared {
+    /// Asks the driver for memory.
+    pub(crate) fn grow(&self, client: Client<'_>, bytes: u64, block: u64) -> Result<u64> {
+        let grown = match self.options.policy {
+            Policy::Coalescing => self.grow_by_chunk(client, block),
+            Policy::Bins => self.grow_by_block(client, block),
+        };
+        match grown {
+            Ok(Some(address)) => Ok(address),
+            Ok(None) => self.last_resort(client, block)?.ok_or_else(|| {
+                let books = self.books();
+                self.limit_reached(bytes, &books)
+            }),
+            Err(error) if error.kind() == ErrorKind::OutOfMemory => {
+                self.last_resort(client, block)?.ok_or(error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A larger chunk than wanted, where memory allows. `None` if the limit does not allow even the block.
+    fn grow_by_chunk(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
+        let limit = self.options.limit.unwrap_or(u64::MAX);
+        let mut least = false;
+        loop {
+            let (wanted, surplus) = {
+                let mut books = self.books();
+                let managed = books.managed() + books.asked;
+                let mut wanted = if least || self.is_stopped() {
+                    block
+                } else {
+                    let step = (managed / GROWTH).min(LARGEST);
+                    block
+                        .max(step)
+                        .checked_next_multiple_of(CHUNK)
+                        .unwrap_or(block)
+                };
+                let mut surplus = Vec::new();
+                let over = |bound: u64, books: &Books, wanted: u64| {
+                    (books.managed() + books.asked)
+                        .saturating_add(wanted)
+                        .saturating_sub(bound)
+                };
+                let above_peak = over(books.peak, &books, wanted);
+                if self.options.trim == Trim::AtPeak && above_peak > 0 {
+                    surplus = books.take_out(above_peak);
+                }
+                let above_limit = over(limit, &books, block);
+                if above_limit > 0 {
+                    surplus.extend(books.take_out(above_limit));
+                }
+                let room = limit.saturating_sub(books.managed() + books.asked);
+                wanted = wanted.min(room);
+                if wanted >= block {
+                    books.asked += wanted;
+                }
+                (wanted, surplus)
+            };
+            let runs = surplus.iter().any(|piece| !piece.marks.have_passed());
+            self.hand_back(client.context(), surplus);
+            if runs && self.options.limit.is_some() {
+                // A limit is kept in truth, not only in the books.
+                client.context().synchronize()?;
+            }
+            if wanted < block {
+                return Ok(None);
+            }
+            let answer = if wanted > block {
+                self.ask_once(client, wanted)
+            } else {
+                self.ask(client, wanted)
+            };
+            let mut books = self.books();
+            books.asked -= wanted;
+            match answer {
+                Ok(address) => {
+                    return Ok(Some(self.enter(&mut books, address, wanted, block, client)));
+                }
+                Err(error) if error.kind() == ErrorKind::OutOfMemory && wanted > block => {
+                    least = true;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// One block, as PyCUDA: when memory is short, held blocks are freed one by one from the highest bin downwards,
+    /// with a try after each. `None` if the limit does not allow the block.
+    fn grow_by_block(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
+        let limit = self.options.limit.unwrap_or(u64::MAX);
+        let mut waited = false;
+        loop {
+            let fits = {
+                let mut books = self.books();
+                let fits = (books.managed() + books.asked).saturating_add(block) <= limit;
+                if fits {
+                    books.asked += block;
+                }
+                fits
+            };
+            let failed = if fits {
+                let answer = self.ask_once(client, block);
+                let mut books = self.books();
+                books.asked -= block;
+                match answer {
+                    Ok(address) => {
+                        return Ok(Some(self.enter(&mut books, address, block, block, client)));
+                    }
+                    Err(error) if error.kind() == ErrorKind::OutOfMemory => Some(error),
+                    Err(error) => return Err(error),
+                }
+            } else {
+                None
+            };
+            if !waited {
+                // What is parked may be enough, or hold a block of this bin.
+                waited = true;
+                client.context().synchronize()?;
+                if let Some(found) = self.take(client, block, &[Reach::Own, Reach::Passed])? {
+                    return Ok(Some(found));
+                }
+            }
+            let surplus = self.books().take_out(1);
+            if surplus.is_empty() {
+                let Some(failed) = failed else {
+                    return Ok(None);
+                };
+                // Nothing is left here; others may hold something.
+                let mut books = self.books();
+                if (books.managed() + books.asked).saturating_add(block) > limit {
+                    return Err(failed);
+                }
+                books.asked += block;
+                drop(books);
+                let answer = self.ask(client, block);
+                let mut books = self.books();
+                books.asked -= block;
+                let address = answer?;
+                return Ok(Some(self.enter(&mut books, address, block, block, client)));
+            }
+            self.hand_back(client.context(), surplus);
+            client.context().release_parked();
+        }
+    }
+
+    /// After everything that runs has passed, a block may be free that nobody could wait for.
+    fn last_resort(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
+        client.context().synchronize()?;
+        self.flush();
+        self.books().store.consolidate(true);
+        self.take(client, block, &[Reach::Own])
+    }
+
+    fn enter(
+        &self,
+        books: &mut Books,
+        address: u64,
+        chunk: u64,
+        block: u64,
+        client: Client<'_>,
+    ) -> u64 {
+        books.driver_allocations += 1;
+        books
+            .recorder
+            .record(EventKind::Grown, address, chunk, client.id());
+        let block = books.store.add(address, chunk, block);
+        books.peak = books.peak.max(books.managed());
+        block
+    }
+
+    #[cold]
+    fn limit_reached(&self, bytes: u64, books: &Books) -> Error {
+        let totals = books.store.totals();
+        Error::of_allocator(
+            ErrorKind::OutOfMemory,
+            format!(
+                "the pool's limit of {} bytes leaves no room for {bytes} bytes: {} bytes are in use, {} are held free \
+                 in between",
+                self.options.limit.unwrap_or(u64::MAX),
+                totals.managed - totals.free_bytes,
+                totals.free_bytes,
+            ),
+        )
+    }
+
+    fn ask_once(&self, client: Client<'_>, bytes: u64) -> Result<u64> {
+        let bytes = as_size(bytes)?;
+        match (self.space, client) {
+            (Space::Device, Client::Stream(stream)) => DirectAllocator.allocate_once(stream, bytes),
+            (Space::PageLocked(source), client) => source
+                .allocate_once(client.context(), bytes)
+                .map(|pointer| pointer.as_ptr().expose_provenance() as u64),
+            (Space::Device, Client::Host(_)) => Err(self.wrong_context()),
+        }
+    }
+
+    fn ask(&self, client: Client<'_>, bytes: u64) -> Result<u64> {
+        let bytes = as_size(bytes)?;
+        match (self.space, client) {
+            (Space::Device, Client::Stream(stream)) => DirectAllocator.allocate(stream, bytes),
+            (Space::PageLocked(source), client) => source
+                .allocate(client.context(), bytes)
+                .map(|pointer| pointer.as_ptr().expose_provenance() as u64),
+            (Space::Device, Client::Host(_)) => Err(self.wrong_context()),
+        }
+    }
+}
+
+fn as_size(bytes: u64) -> Result<usize> {
+    usize::try_from(bytes).map_err(|_| {
+        Error::of_allocator(
+            ErrorKind::OutOfMemory,
+            format!("{bytes} bytes are more than this host can address"),
+        )
+    })
+}
