@@ -26,6 +26,7 @@ mod memory;
 mod module;
 mod parking;
 mod reclaim;
+mod stop;
 mod stream;
 mod timeline;
 mod tracking;

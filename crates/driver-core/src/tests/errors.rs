@@ -201,3 +201,21 @@ fn debug_is_as_readable_as_display() {
     let error = DeviceBuffer::<u64>::zeros(&stream, usize::MAX).unwrap_err();
     assert_eq!(format!("{error:?}"), error.to_string());
 }
+
+#[test]
+fn only_software_devices_stop_kernels() {
+    let context = mock::context();
+    let limit = context.set_time_limit(Some(std::time::Duration::from_secs(1)));
+    for (answer, what) in [
+        (limit, "limit how long kernels run"),
+        (context.cancel(), "stop kernels"),
+    ] {
+        let error = answer.expect_err("this driver is none of a software device");
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        let text = error.to_string();
+        assert!(
+            text.contains(what) && text.contains(&context.device().label()),
+            "{text}"
+        );
+    }
+}

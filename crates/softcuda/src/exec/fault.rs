@@ -8,6 +8,7 @@ use cuprum_driver_sys::CUresult;
 use super::context::{
     BlockContext, FUNCTION_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SHIFT,
 };
+use super::kernel::CompiledKernel;
 use super::launch::LaunchState;
 
 /// The end of a launch by its own doing, or by the time limit. Poisons the context.
@@ -154,13 +155,7 @@ pub(crate) fn describe(state: &LaunchState, ctx: &BlockContext) -> Fault {
                 ctx.local_limits[0]
             ),
         ),
-        Some(FaultKind::Call) => (
-            CUresult::INVALID_PC,
-            format!(
-                "call through {:#x}, which is no function of the signature used",
-                record.address
-            ),
-        ),
+        Some(FaultKind::Call) => call(kernel, record.address),
         Some(FaultKind::Breakpoint) => (
             CUresult::LAUNCH_FAILED,
             "brkpt instruction executed with no debugger attached".to_owned(),
@@ -207,6 +202,27 @@ pub(crate) fn describe(state: &LaunchState, ctx: &BlockContext) -> Fault {
         );
     }
     Fault { code, message }
+}
+
+/// A call through `address`, where there is no code for such a call.
+fn call(kernel: &CompiledKernel, address: u64) -> (CUresult, String) {
+    let refused = kernel
+        .uncallable
+        .iter()
+        .find(|(index, _)| address == FUNCTION_WINDOW | u64::from(*index));
+    match refused {
+        // No error of the program: what the device lacks.
+        Some((_, name)) => (
+            CUresult::LAUNCH_FAILED,
+            format!(
+                "call of `{name}` through its address: that is not supported for functions that synchronise threads"
+            ),
+        ),
+        None => (
+            CUresult::INVALID_PC,
+            format!("call through {address:#x}, which is no function of the signature used"),
+        ),
+    }
 }
 
 fn is_global(space: AccessSpace, address: u64) -> bool {

@@ -61,6 +61,8 @@ pub(crate) struct CompiledKernel {
     pub(crate) warp_ops: bool,
     /// Bytes of static shared memory.
     pub(crate) static_shared: u32,
+    /// Number and name of each function whose address is taken, but which cannot be called by it since it stops threads.
+    pub(crate) uncallable: Vec<(u32, String)>,
     /// Source places by site number.
     pub(crate) sites: Vec<Site>,
     /// Address of the check of addresses.

@@ -143,6 +143,8 @@ pub(super) struct Unit<'a> {
     pub(super) table: Box<[usize]>,
     pub(super) uses_table: bool,
     scratch: Option<Box<Scratch>>,
+    /// Number and name of each addressed function that cannot be in the table.
+    uncallable: Vec<(u32, String)>,
 }
 
 /// Working memory of the code generator. Its tables are large, so each thread keeps its own from one kernel to the next.
@@ -215,6 +217,7 @@ impl<'a> Unit<'a> {
             uses_table: false,
             groups: Vec::new(),
             scratch: SCRATCH.take(),
+            uncallable: Vec::new(),
         })
     }
 
@@ -252,6 +255,25 @@ impl<'a> Unit<'a> {
         self.natives.insert(function, id);
         self.pending.push(function);
         Ok(id)
+    }
+
+    /// Compiles, sooner or later, every function that a call through an address may go to.
+    fn compile_addressed(&mut self) -> Result<(), String> {
+        let program = self.program;
+        let mut targets: Vec<u32> = program.addressed().iter().copied().collect();
+        targets.sort_unstable();
+        for target in targets {
+            // A kernel's address can be taken, but not called.
+            let Some(body) = program.body(target).filter(|body| !body.is_entry) else {
+                continue;
+            };
+            if program.summary(target).stops {
+                self.uncallable.push((target, body.name.clone()));
+            } else {
+                self.native(target)?;
+            }
+        }
+        Ok(())
     }
 
     /// Context, thread, frame: status.
@@ -476,18 +498,16 @@ pub(super) fn compile(
             .map_err(|what| refuse(&name, what))?;
         regions.push((id, next));
     }
-    if unit.uses_table {
-        let mut targets: Vec<u32> = program.addressed().iter().copied().collect();
-        targets.sort_unstable();
-        for target in targets {
-            // A kernel's address can be taken, but not called.
-            let callable = |body: &Function| !body.is_entry && !program.summary(target).stops;
-            if program.body(target).is_some_and(callable) {
-                unit.native(target).map_err(internal)?;
-            }
+    let mut table_filled = false;
+    loop {
+        // Functions that are called by their addresses, as soon as anything that was compiled does that.
+        if unit.uses_table && !table_filled {
+            table_filled = true;
+            unit.compile_addressed().map_err(internal)?;
         }
-    }
-    while let Some(function) = unit.pending.pop() {
+        let Some(function) = unit.pending.pop() else {
+            break;
+        };
         let Some(body) = program.body(function) else {
             continue;
         };
@@ -530,6 +550,7 @@ pub(super) fn compile(
         recursive,
         warp_ops: plan.warp_ops,
         static_shared: unit.static_shared,
+        uncallable: unit.uncallable,
         sites: unit.sites,
         check: super::trampoline::address(),
         groups: unit.groups,

@@ -84,6 +84,21 @@ pub(crate) fn kinds() -> Vec<Kind> {
         kernel("the_full_place_of_a_table", format!("ld.global.u64 %d1, [table];\n{CALL} mov.u32 %r5, 5; st.global.u32 [%q], %r5;"))
             .ends_well(&[5])
             .into(),
+        // The only call through an address is in a function that is called itself.
+        kernel(
+            "a_table_used_in_a_function_only",
+            "call through, ();\nmov.u32 %r5, 6; st.global.u32 [%q], %r5;".into(),
+        )
+        .module(format!(
+            "{RUNTIME}.func through() {{ .reg .b64 %d1; ld.global.u64 %d1, [table];\n{CALL} ret; }}"
+        ))
+        .ends_well(&[6])
+        .into(),
+        // What this device lacks is told by name.
+        kernel("a_function_that_synchronises_by_its_address", format!("mov.u64 %d1, meet;\n{CALL}"))
+            .module(format!("{RUNTIME}.func meet(.param .b32 n) {{ bar.sync 0; ret; }}"))
+            .fails(C::LAUNCH_FAILED, &["call of `meet` through its address", "not supported"])
+            .into(),
         kernel("a_kernel_as_a_function", format!("mov.u64 %d1, guilty;\n{CALL}"))
             .fails(C::INVALID_PC, &["call through 0x"])
             .into(),
