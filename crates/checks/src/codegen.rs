@@ -1,10 +1,11 @@
 //! Run-time compilation, as a program on this device sees it.
 
-use cuprum::codegen::Provenance;
-use cuprum::prelude::{LaunchConfig, SourceModule};
+use cuprum::codegen::tuner::{Candidate, Reason, Scale, Space, Tunable, Tuner, Verdict};
+use cuprum::codegen::{LinkedModule, Provenance, Source, Template};
+use cuprum::prelude::{DeviceBuffer, LaunchConfig, SourceModule, Stream};
 
 use crate::check::{Check, Failure, Report, Subject, check, ensure, ensure_eq};
-use crate::runner::{Kernels, equal};
+use crate::runner::{Kernels, equal, launch};
 
 pub(crate) fn checks() -> Vec<Check> {
     vec![
@@ -13,6 +14,10 @@ pub(crate) fn checks() -> Vec<Check> {
         check!(templates_by_name_expression),
         check!(headers_of_older_sources),
         check!(a_second_build_comes_from_the_cache),
+        check!(sources_are_linked),
+        check!(resources_are_told),
+        check!(templates_are_rendered_for_the_device),
+        check!(tuning_finds_what_works),
     ]
 }
 
@@ -134,4 +139,159 @@ fn a_second_build_comes_from_the_cache(subject: &Subject) -> Result<Report, Fail
     );
     ensure_eq!(third?, Provenance::Cached, "the third build");
     Ok(Report::exact(3))
+}
+
+/// What one source declares is what another defines: by cubins on a GPU, by PTX on a software device.
+fn sources_are_linked(subject: &Subject) -> Result<Report, Failure> {
+    let module = LinkedModule::builder()
+        .source(Source::new(
+            "extern __device__ int twice(int x); extern __constant__ int offset; __global__ void k(int *x) { x[threadIdx.x] = twice(x[threadIdx.x]) + offset; }",
+        ))
+        .source(Source::new(
+            "__constant__ int offset = 7; __device__ int twice(int x) { return 2 * x; }",
+        ))
+        .build(&subject.context)?;
+    let mut x = DeviceBuffer::from_slice(&subject.stream, &[1, 2, 3, 4])?;
+    launch(
+        &module.function("k")?,
+        &subject.stream,
+        LaunchConfig::grid_1d(1, 4),
+        (&mut x,),
+    )?;
+    equal("linked", &x.to_vec()?, &[9, 11, 13, 15])?;
+    let lonely = LinkedModule::builder()
+        .source(Source::new(
+            "extern __device__ int nowhere(int x); __global__ void k(int *x) { *x = nowhere(1); }",
+        ))
+        .build(&subject.context);
+    let Err(error) = lonely else {
+        return Err(Failure::new("a function that nothing defines was linked"));
+    };
+    ensure!(
+        error.to_string().contains("nowhere"),
+        "the symbol is not named: {error}"
+    );
+    Ok(Report::exact(5))
+}
+
+/// Static shared memory is exactly what the source declares; a block of the stated size is resident.
+fn resources_are_told(subject: &Subject) -> Result<Report, Failure> {
+    let module = SourceModule::new(
+        &subject.context,
+        "__global__ void plain(int *x) { x[0] = 1; } __global__ void shared(int *x) { __shared__ int s[500]; s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); x[threadIdx.x] = s[499 - threadIdx.x]; }",
+    )?;
+    let uses = module.resource_use()?;
+    let mut told: Vec<(&str, u32)> = uses
+        .iter()
+        .map(|one| (one.kernel(), one.attributes().static_shared))
+        .collect();
+    told.sort_unstable();
+    ensure_eq!(
+        told,
+        vec![("plain", 0), ("shared", 2000)],
+        "static shared memory"
+    );
+    for one in &uses {
+        ensure!(one.attributes().registers > 0, "{one}");
+        ensure!(
+            one.blocks_per_multiprocessor(128, 0)? >= 1,
+            "{one} is never resident"
+        );
+    }
+    Ok(Report::exact(4))
+}
+
+/// A template makes one kernel for the device's own numbers.
+fn templates_are_rendered_for_the_device(subject: &Subject) -> Result<Report, Failure> {
+    let template = Template::new(
+        "capability.cu",
+        "__global__ void tell(unsigned *x)\n{\n{% for part in capability %}\n    x[{{ loop.index0 }}] = {{ part | c('u32') }};\n{% endfor %}\n}\n",
+    )?;
+    let (major, minor) = subject.device.compute_capability();
+    let source = template.with("capability", [major, minor]).render()?;
+    let kernels = Kernels::build(subject, source)?;
+    equal(
+        "the capability",
+        &kernels.fill::<u32>("tell", ONE, 2)?,
+        &[major, minor],
+    )
+}
+
+/// `y = x + 1` by blocks of `BLOCK` threads; one that forgets the last element, and one that does not compile.
+struct AddOne;
+
+impl Tunable for AddOne {
+    type Data = (Vec<i32>, DeviceBuffer<i32>);
+
+    fn source(&self, candidate: &Candidate) -> cuprum::codegen::Result<Source> {
+        Ok(candidate.define(Source::new(
+            "__global__ void add(int *x, int n) { int i = blockIdx.x * BLOCK + threadIdx.x; if (BAD == 1) n -= 1; if (i < n) x[i] += 1;\n#if BAD == 2\nundeclared();\n#endif\n}",
+        )))
+    }
+
+    fn prepare(&self, stream: &Stream, scale: Scale) -> cuprum::codegen::Result<Self::Data> {
+        let n = if scale == Scale::Small { 77 } else { 10_000 };
+        let x: Vec<i32> = (0..n).collect();
+        let device = DeviceBuffer::from_slice(stream, &x)?;
+        Ok((x, device))
+    }
+
+    fn launch(
+        &self,
+        candidate: &Candidate,
+        module: &SourceModule,
+        stream: &Stream,
+        (host, x): &mut Self::Data,
+    ) -> cuprum::codegen::Result<()> {
+        let config = LaunchConfig::for_elements_in(host.len(), candidate.extent("BLOCK"));
+        let n = crate::runner::length(host.len());
+        launch(&module.function("add")?, stream, config, (x, n)).map_err(Into::into)
+    }
+
+    fn verify(&self, (host, x): &Self::Data) -> cuprum::codegen::Result<Verdict> {
+        let want: Vec<i32> = host.iter().map(|x| x + 1).collect();
+        Ok(Verdict::compare(&x.to_vec()?, &want))
+    }
+}
+
+/// The candidates that work are measured, the others named; a second run knows all of it.
+fn tuning_finds_what_works(subject: &Subject) -> Result<Report, Failure> {
+    let dir = std::env::temp_dir().join(format!(
+        "cuprum-tuning-{}-{}",
+        std::process::id(),
+        subject.device.label()
+    ));
+    let tune = || {
+        let space = Space::new()
+            .axis("BLOCK", [32, 128, 4096])
+            .axis("BAD", [0, 1, 2]);
+        Tuner::new("add one", space)
+            .dir(&dir)
+            .run(&subject.device, &AddOne)
+    };
+    let first = tune();
+    let second = tune();
+    // The folder is this check's own; that it cannot be removed is no concern of the tuner.
+    let _ = std::fs::remove_dir_all(&dir);
+    let (first, second) = (first?, second?);
+    ensure_eq!(first.measured().count(), 2, "the candidates that work");
+    for (candidate, rejection) in first.rejected() {
+        let want = match (candidate.number("BAD"), candidate.number("BLOCK")) {
+            (2, _) => Reason::Compile,
+            (_, 4096) => Reason::Resources,
+            _ => Reason::WrongAnswer,
+        };
+        ensure_eq!(rejection.reason(), want, "{candidate}: {rejection}");
+    }
+    for one in second.outcomes() {
+        let compiled = one.candidate().number("BAD") != 2;
+        ensure_eq!(
+            one.is_remembered(),
+            compiled,
+            "whether {} is remembered",
+            one.candidate()
+        );
+    }
+    ensure_eq!(first.best().0, second.best().0, "the best");
+    Ok(Report::exact(9))
 }

@@ -21,12 +21,14 @@
 mod arrays;
 mod check;
 mod codegen;
+mod complex;
 mod data;
 mod exact;
 mod faults;
 mod image;
 mod kernels;
 mod launch;
+mod makers;
 mod memory;
 mod pinned;
 mod pools;
@@ -45,6 +47,8 @@ pub fn all() -> Vec<Check> {
         pools::checks(),
         launch::checks(),
         codegen::checks(),
+        makers::checks(),
+        complex::checks(),
         kernels::checks(),
         arrays::checks(),
         image::checks(),

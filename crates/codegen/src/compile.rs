@@ -2,20 +2,22 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::CString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use crate::cache::{self, Cache, Entry};
 use crate::declarations::{self, Parameter};
-use crate::diagnostics::{self, Diagnostic};
+use crate::diagnostics::{self, Diagnostic, Location, Severity};
 use crate::error::{CompileFailure, Error, ErrorKind, Result};
 use crate::files::{c_string, nanoseconds, to_c_string};
 use crate::headers;
 use crate::includes::{self, Found, Places};
+use crate::keep;
 use crate::names;
 use crate::nvrtc::raw::{Code, Program};
-use crate::nvrtc::{Nvrtc, Plan, Request, Surroundings};
+use crate::nvrtc::{Headers, Nvrtc, Plan, Request, Surroundings, Wheel, header_dirs_in};
+use crate::precompiled;
 use crate::source::{Key, Source};
 
 /// What to compile for. The number is the compute capability without its point: 80 for 8.0.
@@ -206,8 +208,21 @@ pub fn compile(source: &Source, target: Target) -> Result<Image> {
     )
 }
 
-/// Compiles for a device whose driver is known.
+/// Compiles for a device whose driver is known, and keeps the files if that is asked.
 pub(crate) fn compile_for(source: &Source, request: Request) -> Result<Image> {
+    let result = cached_or_compiled(source, request);
+    if let Some(dir) = &source.keep {
+        let key = source.key(request).to_hex();
+        let kept = keep::write(dir, source, &key, result.as_ref());
+        // What is wrong with the source is told before what is wrong with the directory.
+        if result.is_ok() {
+            kept?;
+        }
+    }
+    result
+}
+
+fn cached_or_compiled(source: &Source, request: Request) -> Result<Image> {
     source.check()?;
     let kept = Kept::of(source);
     let cache = match &kept {
@@ -312,18 +327,34 @@ fn run(source: &Source, request: Request) -> Result<(Entry, Found)> {
     let mut found = look(&[]);
     let mut cuda_dirs = Vec::new();
     if !found.unresolved.is_empty() {
-        cuda_dirs = cuda_header_dirs(nvrtc, &found.unresolved, surroundings.cache.as_deref())?;
+        cuda_dirs = cuda_header_dirs(nvrtc, &found.unresolved, &surroundings)?;
         if !cuda_dirs.is_empty() {
             found = look(&cuda_dirs);
         }
     }
 
     let memory = headers_in_memory(source, &found)?;
-    let options = options(source, plan, &cuda_dirs)?;
+    let mut options = options(source, plan, &cuda_dirs)?;
     let shown: Vec<String> = options
         .iter()
         .map(|option| option.to_string_lossy().into_owned())
         .collect();
+    if source.precompiled_headers
+        && let Some(dir) = precompiled::directory(
+            nvrtc,
+            surroundings.cache.as_deref(),
+            &found,
+            &memory,
+            &options,
+        )
+    {
+        for option in ["--pch", "--pch-messages=false"] {
+            options.push(c_string("an option", option)?);
+        }
+        let mut option = b"--pch-dir=".to_vec();
+        option.extend_from_slice(to_c_string(&dir)?.as_bytes());
+        options.push(CString::new(option).expect("a path without a zero byte"));
+    }
     let api = nvrtc.api();
     let internal = |doing: &str, code: Code| {
         let hint = if code == Code::BUILTIN_OPERATION_FAILURE {
@@ -381,6 +412,7 @@ fn run(source: &Source, request: Request) -> Result<(Entry, Found)> {
     let log = program.log();
     let meta = cache::Meta {
         key: String::new(),
+        name: source.file_name.clone(),
         made,
         compiler: nvrtc.to_string(),
         compiler_file: nvrtc.file().clone(),
@@ -449,7 +481,9 @@ fn headers_in_memory(source: &Source, found: &Found) -> Result<Vec<(CString, CSt
     let supplied = headers::VIRTUAL
         .iter()
         .filter(|(name, _)| {
-            source.virtual_headers && !own.contains(name) && !found.shadowed.contains(*name)
+            (source.virtual_headers || headers::is_own(name))
+                && !own.contains(name)
+                && !found.shadowed.contains(*name)
         })
         .map(|(name, text)| (*name, *text));
     source
@@ -466,20 +500,44 @@ fn headers_in_memory(source: &Source, found: &Found) -> Result<Vec<(CString, CSt
         .collect()
 }
 
-/// The directories with CUDA's headers, if one of the names is there: beside the compiler, then carried by it, for what the wheels or
-/// the toolkit beside it lack. Empty if none of the names is in any.
+/// The directories with CUDA's headers that hold some of the names: beside the compiler; carried by it, for what the wheels or the
+/// toolkit beside it lack; and for what is then still missing, the pinned wheels of headers of the compiler's version, from Cuprum's
+/// cache or, with `CUPRUM_FETCH=1`, fetched into it.
 fn cuda_header_dirs(
     nvrtc: Nvrtc,
     names: &BTreeSet<String>,
-    cache: Option<&Path>,
+    surroundings: &Surroundings,
 ) -> Result<Vec<PathBuf>> {
     let holds = |dirs: &[PathBuf], name: &str| dirs.iter().any(|dir| dir.join(name).is_file());
     let mut dirs = nvrtc.header_dirs_beside();
     // A full set has both CUDA's own headers and those of its C++ library.
     if !(holds(&dirs, "cuda_fp16.h") && holds(&dirs, "nv/target"))
-        && let Some(carried) = cache.and_then(|cache| nvrtc.bundled_header_dirs(cache))
+        && let Some(carried) = surroundings
+            .cache
+            .as_deref()
+            .and_then(|cache| nvrtc.bundled_header_dirs(cache))
     {
         dirs.extend(carried?);
+    }
+    let mut groups: Vec<Headers> = names
+        .iter()
+        .filter(|name| !holds(&dirs, name))
+        .filter_map(|name| Headers::of(name))
+        .collect();
+    groups.dedup();
+    if let Some(wheel) = Wheel::of_version(nvrtc.version())
+        && !groups.is_empty()
+    {
+        match header_dirs_in(wheel, &groups, surroundings) {
+            Ok(fetched) => {
+                let new = fetched.into_iter().filter(|dir| !dirs.contains(dir));
+                let new: Vec<PathBuf> = new.collect();
+                dirs.extend(new);
+            }
+            // The compiler's message says that the header is missing, and our hint how to get it.
+            Err(_) if !surroundings.fetch => {}
+            Err(error) => return Err(error),
+        }
     }
     if !names.iter().any(|name| holds(&dirs, name)) {
         dirs.clear();
@@ -509,6 +567,8 @@ fn failure(
             }
         } else {
             one.included_from = found.chain(&place.file);
+            let (file, line) = (place.file.clone(), place.line);
+            from_template(source, one, &file, line);
         }
     }
     if code == Code::INVALID_OPTION {
@@ -535,6 +595,36 @@ fn failure(
     })
 }
 
+/// Adds the line of the template that a line was rendered from, if they differ.
+fn from_template(source: &Source, one: &mut Diagnostic, file: &str, line: u32) {
+    let Some(text) = source
+        .template
+        .as_ref()
+        .and_then(|files| files.line(file, line))
+    else {
+        return;
+    };
+    if one
+        .source_line
+        .as_deref()
+        .is_some_and(|shown| shown.trim() == text.trim())
+    {
+        return;
+    }
+    let mut note = Diagnostic::new(
+        Severity::Note,
+        None,
+        "this line of the template gave it",
+        Some(Location {
+            file: file.to_owned(),
+            line,
+            column: None,
+        }),
+    );
+    note.source_line = Some(text.to_owned());
+    one.notes.push(note);
+}
+
 /// Advice for the causes that are met most.
 fn hints(log: &str) -> Vec<String> {
     let mut hints = Vec::new();
@@ -544,7 +634,7 @@ fn hints(log: &str) -> Vec<String> {
         .collect();
     if !missing.is_empty() {
         hints.push(format!(
-            "not found: {}. Add the directory with include_dir, or the text with header. CUDA's own headers are found beside a toolkit's NVRTC, and NVRTC 13.5 carries most of them; a host's C++ headers do not exist for kernels",
+            "not found: {}. Add the directory with include_dir, or the text with header. CUDA's own headers are found beside a toolkit's NVRTC, NVRTC 13.5 carries most of them, and with CUPRUM_FETCH=1 Cuprum fetches them; a host's C++ headers do not exist for kernels",
             missing.join(", ")
         ));
     }

@@ -77,7 +77,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    fn new(
+    pub(crate) fn new(
         severity: Severity,
         number: Option<u32>,
         message: &str,

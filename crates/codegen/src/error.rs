@@ -30,6 +30,10 @@ pub enum ErrorKind {
     Mismatch,
     /// A requirement of a typed kernel is not met by the arguments of a launch.
     Requirement,
+    /// A template could not be parsed or rendered.
+    Template,
+    /// A tuner has no candidate, or none that works.
+    Tuning,
     /// The file system refused something that could not be done without.
     Io,
     /// The driver refused something; [`Error::driver`] has its error.

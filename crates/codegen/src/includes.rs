@@ -140,7 +140,7 @@ impl Search<'_> {
             self.take_memory(include, from, text.clone());
             return;
         }
-        let supplied = if self.places.virtual_headers {
+        let supplied = if self.places.virtual_headers || headers::is_own(name) {
             headers::text(name)
         } else {
             None

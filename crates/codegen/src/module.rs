@@ -51,6 +51,21 @@ impl SourceModule {
         Source::new(source).build(context)
     }
 
+    /// Loads what was compiled from a source.
+    pub(crate) fn load(context: &Context, image: Image, source: &str) -> Result<Self> {
+        let module = match image.cubin() {
+            Some(cubin) => Module::from_image(context, cubin)?,
+            None => Module::from_ptx(context, image.ptx())?,
+        };
+        Ok(Self {
+            inner: Arc::new(Inner {
+                module,
+                image,
+                source: source.to_owned(),
+            }),
+        })
+    }
+
     /// A source to be given options and then built.
     pub fn builder(source: impl Into<String>) -> Source {
         Source::new(source)
@@ -69,15 +84,7 @@ impl SourceModule {
             // A variable's name expression, or a kernel that was optimised away.
             return Err(image.not_found(name));
         }
-        let function = self.inner.module.function(lowered)?;
-        let count = function.params().len();
-        Ok(match image.parameters(lowered, count) {
-            Some(parameters) => function.with_param_names(parameters.iter().map(|one| ParamName {
-                name: one.name.clone(),
-                c_type: one.ty.clone(),
-            })),
-            None => function,
-        })
+        Ok(named(image, lowered, self.inner.module.function(lowered)?))
     }
 
     /// The loaded module, for its variables. A C++ variable's mangled name is found by [`Image::lowered_name`].
@@ -129,22 +136,24 @@ impl Source {
     /// As [`SourceModule::new`].
     pub fn build(&self, context: &Context) -> Result<SourceModule> {
         let image = compile_for(self, request_for(context.device()))?;
-        let module = match image.cubin() {
-            Some(cubin) => Module::from_image(context, cubin)?,
-            None => Module::from_ptx(context, image.ptx())?,
-        };
-        Ok(SourceModule {
-            inner: Arc::new(Inner {
-                module,
-                image,
-                source: self.text.clone(),
-            }),
-        })
+        SourceModule::load(context, image, &self.text)
+    }
+}
+
+/// The function with the names of its parameters, where the source tells them.
+pub(crate) fn named(image: &Image, lowered: &str, function: Function) -> Function {
+    let count = function.params().len();
+    match image.parameters(lowered, count) {
+        Some(parameters) => function.with_param_names(parameters.iter().map(|one| ParamName {
+            name: one.name.clone(),
+            c_type: one.ty.clone(),
+        })),
+        None => function,
     }
 }
 
 /// What a device needs.
-fn request_for(device: &Device) -> Request {
+pub(crate) fn request_for(device: &Device) -> Request {
     let (major, minor) = device.compute_capability();
     let capability = major * 10 + minor;
     if device.is_software() {

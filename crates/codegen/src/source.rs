@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
@@ -40,6 +41,10 @@ pub struct Source {
     pub(crate) cache: bool,
     pub(crate) cache_dir: Option<PathBuf>,
     pub(crate) compiler: Option<Nvrtc>,
+    pub(crate) keep: Option<PathBuf>,
+    pub(crate) precompiled_headers: bool,
+    /// The template that the text was rendered from.
+    pub(crate) template: Option<Arc<crate::template::Files>>,
 }
 
 impl Source {
@@ -58,6 +63,9 @@ impl Source {
             cache: true,
             cache_dir: None,
             compiler: None,
+            keep: None,
+            precompiled_headers: false,
+            template: None,
         }
     }
 
@@ -164,6 +172,7 @@ impl Source {
 
     /// Whether Cuprum supplies the standard headers that NVRTC lacks (`stdio.h`, `math.h`, `stdint.h`, ...) and the names `uint`,
     /// `ushort` and `ulong`. On by default. A header of yours of the same name, in memory or in an include directory, comes first.
+    /// Cuprum's own, such as `cuprum/complex.h`, are there in any case.
     pub fn virtual_headers(mut self, supply: bool) -> Self {
         self.virtual_headers = supply;
         self
@@ -178,6 +187,21 @@ impl Source {
     /// Another directory for the cache of this source than `CUPRUM_CACHE_DIR` or the user's cache directory.
     pub fn cache_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.cache_dir = Some(dir.into());
+        self
+    }
+
+    /// Writes what is compiled into `dir`, in a directory named after the file and its key: the source as the compiler gets it, the headers
+    /// given in memory, PTX and cubin, the options, and the compiler's messages, which are there also if it does not compile.
+    pub fn keep(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.keep = Some(dir.into());
+        self
+    }
+
+    /// Whether the compiler keeps what it has read of the headers at the source's start, for the next source of this process that starts with the
+    /// same. Off by default; worth it where many sources include something slow. The results are the same. NVRTC before 12.8 cannot, and
+    /// compiles as ever.
+    pub fn precompiled_headers(mut self, on: bool) -> Self {
+        self.precompiled_headers = on;
         self
     }
 
@@ -205,7 +229,7 @@ impl Source {
             return Cow::Borrowed(&self.text);
         }
         let at = crate::scan::start_of_code(&self.text);
-        let line = self.text[..at].matches('\n').count() + 1;
+        let line = line_after(&self.text[..at]);
         // #line keeps the numbers; the name is left out of it, so that the file keeps its own.
         Cow::Owned(format!(
             "{}extern \"C\" {{\n#line {line}\n{}\n}}\n",
@@ -283,8 +307,8 @@ impl Source {
         }
         field("extern", &[u8::from(self.extern_c)]);
         field("virtual", &[u8::from(self.virtual_headers)]);
-        if self.virtual_headers {
-            for (name, text) in headers::VIRTUAL {
+        for (name, text) in headers::VIRTUAL {
+            if self.virtual_headers || headers::is_own(name) {
                 field(name, text.as_bytes());
             }
         }
@@ -319,6 +343,17 @@ impl Source {
             || quoted(&self.text)
             || self.headers.iter().any(|(_, text)| quoted(text))
     }
+}
+
+/// The number of the line after a text, as the compiler counts it: `#line` directives count.
+fn line_after(text: &str) -> usize {
+    text.lines().fold(1, |number, line| {
+        line.trim_start()
+            .strip_prefix('#')
+            .and_then(|rest| rest.trim_start().strip_prefix("line"))
+            .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
+            .unwrap_or(number + 1)
+    })
 }
 
 /// A key of the cache.
@@ -454,6 +489,16 @@ mod tests {
             base().key(REQUEST),
             base().cache(true).key(REQUEST),
             "the same source has the same key"
+        );
+    }
+
+    #[test]
+    fn wrapping_follows_line_directives() {
+        let source = Source::new("// first\n#line 7\n\n__global__ void k() {}\n").extern_c(true);
+        let wrapped = source.wrapped();
+        assert!(
+            wrapped.contains("#line 8\n__global__ void k() {}"),
+            "{wrapped}"
         );
     }
 

@@ -293,7 +293,7 @@ fn common_causes_get_a_hint() {
       |
     1 | #include <vector>
       |                  ^
-    hint: not found: vector. Add the directory with include_dir, or the text with header. CUDA's own headers are found beside a toolkit's NVRTC, and NVRTC 13.5 carries most of them; a host's C++ headers do not exist for kernels
+    hint: not found: vector. Add the directory with include_dir, or the text with header. CUDA's own headers are found beside a toolkit's NVRTC, NVRTC 13.5 carries most of them, and with CUPRUM_FETCH=1 Cuprum fetches them; a host's C++ headers do not exist for kernels
     options: --gpu-architecture=compute_80 --pre-include=cuprum/prelude.h
     "#);
     let host = refused(Source::new(
@@ -494,4 +494,33 @@ fn includes_by_option_and_beside_the_file() {
             .contains("33022"),
         "a header included by option is followed"
     );
+}
+
+/// Precompiled headers change nothing of the results, and notice what changes of theirs.
+#[test]
+fn precompiled_headers_give_the_same() {
+    let source = |number: u32, header: &str| {
+        Source::new(format!(
+            "#include <cuda_fp16.h>\n#include \"mine.h\"\n__global__ void k{number}(__half *x) {{ *x = MINE + __half({number}.5f); }}\n"
+        ))
+        .header("mine.h", header)
+    };
+    let mine = "#define MINE __half(1.0f)\n";
+    let other = "#define MINE __half(2.0f)\n";
+    for (number, header) in [(1, mine), (2, mine), (3, other), (1, other), (1, mine)] {
+        let plain = fresh(source(number, header).compiler(pinned())).expect("compiles");
+        let quick = fresh(
+            source(number, header)
+                .compiler(pinned())
+                .precompiled_headers(true),
+        )
+        .expect("compiles");
+        assert_eq!(plain.ptx(), quick.ptx(), "{number} with {header}");
+        assert_eq!(quick.log(), "", "no messages of their own");
+    }
+    // An older compiler goes without; none of them refuses.
+    for nvrtc in every() {
+        let image = fresh(source(4, mine).compiler(nvrtc).precompiled_headers(true));
+        assert!(image.expect("compiles").ptx().contains("k4"));
+    }
 }

@@ -1,6 +1,6 @@
 //! Sources compiled, loaded and run on the software device. The same API on every device is tested in the workspace's `tests`.
 
-use cuprum_codegen::{ErrorKind, Provenance, Source, SourceModule};
+use cuprum_codegen::{ErrorKind, LinkedModule, Provenance, Source, SourceModule, Target};
 use cuprum_driver_core::{Context, Device, DeviceBuffer, LaunchConfig};
 
 fn context() -> Context {
@@ -163,4 +163,104 @@ fn cached_and_fresh_results_are_alike() {
         cached.function("saxpy").expect("found").name(),
         fresh.function("saxpy").expect("found").name()
     );
+}
+
+/// Sources that need each other are compiled relocatable and linked.
+#[test]
+fn sources_are_linked() {
+    let context = context();
+    let stream = context.default_stream();
+    let main = Source::new(
+        "extern __device__ int doubled(int); extern __constant__ int table[4];\ntemplate <class T> __device__ T same(T x) { return x; }\nnamespace my { __global__ void k(int *x) { x[threadIdx.x] = same(doubled(x[threadIdx.x])) + table[threadIdx.x]; } }",
+    )
+    .file_name("main.cu");
+    let library = Source::new(
+        "template <class T> __device__ T same(T x) { return x; }\n__constant__ int table[4] = {1, 2, 3, 4}; __device__ int doubled(int x) { return same(2 * x); }\n__global__ void other(int *x) { *x = 5; }",
+    )
+    .file_name("library.cu");
+    let module = LinkedModule::builder()
+        .source(main.clone())
+        .source(library.clone())
+        .build(&context)
+        .expect("links");
+    let mut x = DeviceBuffer::from_slice(&stream, &[10, 20, 30, 40]).expect("copied");
+    let k = module.function("my::k").expect("found");
+    // SAFETY: four threads access x[0..4].
+    unsafe { k.launch(&stream, LaunchConfig::grid_1d(1, 4), (&mut x,)) }.expect("launched");
+    assert_eq!(x.to_vec().expect("back"), [21, 42, 63, 84]);
+    assert!(module.function("other").is_ok());
+    assert_eq!(
+        module.function("third").expect_err("there is none").kind(),
+        ErrorKind::NotFound
+    );
+    // The names of parameters are known of linked kernels too.
+    // SAFETY: the launch is refused: there is an argument too many.
+    let error = unsafe { k.launch(&stream, LaunchConfig::grid_1d(1, 1), (&mut x, 1)) }
+        .expect_err("refused");
+    assert!(error.to_string().contains("`x`"), "{error}");
+
+    // Without the library the symbol is missing, and named; with it doubled, it is defined doubled.
+    let error = LinkedModule::builder()
+        .source(main.clone())
+        .build(&context)
+        .expect_err("doubled is not defined");
+    assert_eq!(error.kind(), ErrorKind::Driver);
+    assert!(error.to_string().contains("`table`"), "{error}");
+    let error = LinkedModule::builder()
+        .source(main)
+        .source(library.clone())
+        .image("again", compile_relocatable(&library))
+        .build(&context)
+        .expect_err("doubled is defined doubled");
+    assert!(error.to_string().contains("`table`"), "{error}");
+    let error = LinkedModule::builder()
+        .build(&context)
+        .expect_err("nothing");
+    assert_eq!(error.kind(), ErrorKind::Source);
+}
+
+fn compile_relocatable(source: &Source) -> Vec<u8> {
+    let source = source.clone().option("-rdc=true");
+    let image = cuprum_codegen::compile(&source, Target::Ptx(80)).expect("compiles");
+    image.ptx().as_bytes().to_vec()
+}
+
+#[test]
+fn what_was_compiled_is_kept_on_request() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let context = context();
+    let source = "#include \"two.h\"\n__global__ void k(int *x) { *x = TWO; }\n";
+    let build = |text: &str| {
+        Source::new(text)
+            .file_name("sub/kept.cu")
+            .header("two.h", "#define TWO 2\n")
+            .option("-lineinfo")
+            .keep(dir.path())
+            .build(&context)
+    };
+    let module = build(source).expect("builds");
+    let mut kept: Vec<_> = std::fs::read_dir(dir.path())
+        .expect("the directory")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    assert_eq!(kept.len(), 1);
+    let kept = kept.remove(0);
+    let name = kept.file_name().expect("a name").to_string_lossy();
+    assert!(name.starts_with("kept-"), "{name}");
+    let read = |name: &str| std::fs::read_to_string(kept.join(name)).expect(name);
+    assert_eq!(read("kept.cu"), source);
+    assert_eq!(read("kept.ptx"), module.ptx());
+    assert_eq!(read("two.h"), "#define TWO 2\n");
+    assert!(read("options.txt").contains("-lineinfo"));
+    assert_eq!(read("log.txt"), "");
+    // A source that does not compile leaves its text and the messages.
+    build("__global__ void k(int *x) { *x = THREE; }").expect_err("no such name");
+    let broken = std::fs::read_dir(dir.path())
+        .expect("the directory")
+        .map(|entry| entry.expect("an entry").path())
+        .find(|path| *path != kept)
+        .expect("another");
+    let log = std::fs::read_to_string(broken.join("log.txt")).expect("the log");
+    assert!(log.contains("THREE"), "{log}");
+    assert!(broken.join("kept.cu").exists() && !broken.join("kept.ptx").exists());
 }

@@ -5,22 +5,29 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use cuprum_codegen::{Nvrtc, Provenance, Source, Target, compile};
+use cuprum_codegen::{Cache, Nvrtc, Provenance, Source, Target, compile};
 
-const SOURCE: &str =
-    "#include <stdint.h>\nextern \"C\" __global__ void k(int32_t *x) { *x = 4711; }";
+/// A source that no other number gives.
+fn source(number: u32) -> Source {
+    Source::new(format!(
+        "#include <stdint.h>\nextern \"C\" __global__ void k(int32_t *x) {{ *x = {}; }}",
+        4711 + number
+    ))
+}
 
-/// Compiles in each of `CUPRUM_TEST_THREADS` threads and prints what came of it, one line a thread.
+/// Compiles source `CUPRUM_TEST_SOURCE` in each of `CUPRUM_TEST_THREADS` threads and prints what came of it, one line a thread.
 #[test]
 #[ignore = "run by the other tests, in a process of its own"]
 fn child() {
     let threads: usize =
         std::env::var("CUPRUM_TEST_THREADS").map_or(1, |text| text.parse().expect("a number"));
+    let number: u32 =
+        std::env::var("CUPRUM_TEST_SOURCE").map_or(0, |text| text.parse().expect("a number"));
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(|| match compile(&Source::new(SOURCE), Target::Ptx(80)) {
+            scope.spawn(|| match compile(&source(number), Target::Ptx(80)) {
                 Ok(image) => {
-                    assert!(image.ptx().contains("4711"));
+                    assert!(image.ptx().contains(&format!("{}", 4711 + number)));
                     assert_eq!(image.entries(), ["k"]);
                     let word = match image.provenance() {
                         Provenance::Cached => "cached".to_owned(),
@@ -160,4 +167,75 @@ fn a_cache_that_cannot_be_written_is_not_used() {
         run(process(root.path(), &nvrtc).env("CUPRUM_CACHE", "0")),
         ["NotKept(\"CUPRUM_CACHE=0\")"]
     );
+}
+
+/// Thirty-two processes compile the same and different sources at once, and some are killed at it: the others are all
+/// served, what the cache holds in the end is whole, and the next processes find it.
+#[test]
+fn many_processes_of_which_some_are_killed() {
+    const PROCESSES: u32 = 32;
+    /// The sources: half of the processes share number 0, the others have one in pairs.
+    fn number(process: u32) -> u32 {
+        if process.is_multiple_of(2) {
+            0
+        } else {
+            1 + process / 4
+        }
+    }
+
+    let root = tempfile::tempdir().expect("a directory");
+    let nvrtc = nvrtc();
+    let start = |number: u32| {
+        process(root.path(), &nvrtc)
+            .env("CUPRUM_TEST_SOURCE", number.to_string())
+            .spawn()
+            .expect("the process starts")
+    };
+    let mut running: Vec<_> = (0..PROCESSES)
+        .map(|process| Some((number(process), start(number(process)))))
+        .collect();
+    // Every fourth is killed, one after the other, so that some die before they compile, some at it, some after.
+    let mut killed = 0;
+    for (index, slot) in running.iter_mut().enumerate() {
+        if index % 4 == 3 {
+            std::thread::sleep(std::time::Duration::from_millis(120));
+            let (_, mut process) = slot.take().expect("it runs");
+            process.kill().expect("killed, or ended before");
+            process.wait().expect("it has ended");
+            killed += 1;
+        }
+    }
+    assert_eq!(killed, 8);
+    for (number, process) in running.into_iter().flatten() {
+        let words = words(&process.wait_with_output().expect("ends"));
+        assert!(
+            words == ["compiled"] || words == ["cached"],
+            "source {number}: {words:?}"
+        );
+    }
+
+    let cache = Cache::at(root.path());
+    assert_eq!(cache.remove_damaged().expect("read"), 0);
+    let entries = cache.entries().expect("listed");
+    assert!(entries.iter().all(|entry| !entry.is_damaged()));
+    // One entry for every source that a process lived to compile.
+    let mut survived: Vec<u32> = (0..PROCESSES)
+        .filter(|process| process % 4 != 3)
+        .map(number)
+        .collect();
+    survived.sort_unstable();
+    survived.dedup();
+    assert!(
+        entries.len() >= survived.len(),
+        "{} entries for {} sources",
+        entries.len(),
+        survived.len()
+    );
+    for number in survived {
+        assert_eq!(
+            words(&start(number).wait_with_output().expect("ends")),
+            ["cached"],
+            "source {number}"
+        );
+    }
 }

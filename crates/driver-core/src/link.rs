@@ -1,10 +1,12 @@
-//! Several PTX texts as one module.
+//! Several images as one module.
 
+use std::borrow::Cow;
 use std::ffi::{CString, c_void};
 
 use cuprum_driver_sys::{CUjit_option, CUjitInputType, CUlinkState};
 
 use crate::call::call;
+use crate::image;
 use crate::module::LOG_BYTES;
 use crate::{Context, Error, ErrorKind, Module, Result};
 
@@ -25,24 +27,62 @@ impl Module {
     /// words as [`Error::detail`]; [`ErrorKind::InvalidArgument`] if a text holds a null byte; what else the driver
     /// returns.
     pub fn linked(context: &Context, parts: &[&str]) -> Result<Self> {
-        let mut texts = Vec::new();
+        let mut named = Vec::new();
         for (index, part) in parts.iter().enumerate() {
-            let text = CString::new(*part).map_err(|error| {
-                let at = error.nul_position();
+            if let Some(at) = part.bytes().position(|byte| byte == 0) {
                 let problem = format!("part {index} of the PTX holds a null byte at offset {at}");
-                Error::new(ErrorKind::InvalidArgument, problem)
-            })?;
-            texts.push(text);
+                return Err(Error::new(ErrorKind::InvalidArgument, problem));
+            }
+            named.push((format!("part {index}"), part.as_bytes()));
+        }
+        let named: Vec<(&str, &[u8])> = named
+            .iter()
+            .map(|(name, part)| (name.as_str(), *part))
+            .collect();
+        Self::linked_images(context, &named)
+    }
+
+    /// Links images that were made for it (`-rdc=true`), each with a name for messages, and loads the result: PTX texts, cubins and
+    /// fat binaries, mixed as they come. Software devices take PTX only.
+    ///
+    /// # Errors
+    /// As [`Module::linked`]; [`ErrorKind::InvalidImage`] also for an image that is none of the three, or cut short.
+    pub fn linked_images(context: &Context, parts: &[(&str, &[u8])]) -> Result<Self> {
+        let mut inputs = Vec::new();
+        for (name, bytes) in parts {
+            let about = |error: Error| error.fact("part", format_args!("`{name}`"));
+            let input = match image::kind(bytes).map_err(about)? {
+                image::Kind::Ptx(text) => Input {
+                    kind: CUjitInputType::PTX,
+                    // The size of PTX counts a null at its end.
+                    bytes: [text.as_bytes(), b"\0"].concat().into(),
+                },
+                image::Kind::Cubin => Input {
+                    kind: CUjitInputType::CUBIN,
+                    bytes: (*bytes).into(),
+                },
+                image::Kind::FatBinary => Input {
+                    kind: CUjitInputType::FATBINARY,
+                    bytes: (*bytes).into(),
+                },
+            };
+            inputs.push((name, input));
         }
         let link = Link::begin(context)?;
-        for (index, text) in texts.iter().enumerate() {
-            link.add(index, text)
-                .map_err(|error| error.fact("part", index))?;
+        for (name, input) in &inputs {
+            link.add(name, input)
+                .map_err(|error| error.fact("part", format_args!("`{name}`")))?;
         }
         let image = link.complete()?;
         // SAFETY: the driver's linker made the image, which lives as long as the link.
         unsafe { Self::load(context, image) }
     }
+}
+
+/// One image to link.
+struct Input<'a> {
+    kind: CUjitInputType,
+    bytes: Cow<'a, [u8]>,
 }
 
 impl<'a> Link<'a> {
@@ -74,16 +114,19 @@ impl<'a> Link<'a> {
         })
     }
 
-    fn add(&self, index: usize, text: &CString) -> Result<()> {
-        let name = CString::new(format!("part {index}")).expect("no null byte");
-        let bytes = text.as_bytes_with_nul();
-        // SAFETY: the link lives; the text is read during the call, its size counts the null at its end; no options.
+    fn add(&self, name: &str, input: &Input<'_>) -> Result<()> {
+        // A name with a null byte is shown as far as that.
+        let name = CString::new(name.split('\0').next().unwrap_or_default())
+            .expect("the text ends before a null byte");
+        let bytes = &*input.bytes;
+        // SAFETY: the link lives; the bytes are read during the call, and hold a null at the end of PTX and all of what a cubin or fat
+        // binary says of its size; no options.
         unsafe {
             call!(
                 self.context.driver(),
                 cuLinkAddData_v2(
                     self.state,
-                    CUjitInputType::PTX,
+                    input.kind,
                     bytes.as_ptr().cast_mut().cast::<c_void>(),
                     bytes.len(),
                     name.as_ptr(),

@@ -22,6 +22,9 @@ use crate::source::Key;
 pub(crate) struct Meta {
     /// The key, so that an entry under a wrong name is noticed; empty outside the file.
     pub(crate) key: String,
+    /// The source's file name; empty in entries of older versions.
+    #[serde(default)]
+    pub(crate) name: String,
     /// When the headers were read, nanoseconds since 1970.
     pub(crate) made: u64,
     /// `NVRTC 13.5`.
@@ -74,8 +77,45 @@ impl Entry {
         Ok(bytes)
     }
 
+    /// The facts at the start of a file, if its parts add up to the file's length. The parts themselves are not looked at.
+    pub(crate) fn peek(file: &mut std::fs::File) -> Option<Meta> {
+        use std::io::{Read as _, Seek as _, SeekFrom};
+        let total = file.metadata().ok()?.len();
+        let mut head = vec![0; FORMAT.len() + 1 + 8];
+        file.read_exact(&mut head).ok()?;
+        let (format, len) = head.split_last_chunk::<8>()?;
+        if format.strip_suffix(b"\n")? != FORMAT.as_bytes() {
+            return None;
+        }
+        let len = u64::from_le_bytes(*len);
+        let mut at = (head.len() as u64).checked_add(len)?;
+        // Before that much memory is asked for.
+        if at > total {
+            return None;
+        }
+        let mut meta = vec![0; usize::try_from(len).ok()?];
+        file.read_exact(&mut meta).ok()?;
+        for _ in 0..2 {
+            let mut len = [0; 8];
+            file.read_exact(&mut len).ok()?;
+            at = at.checked_add(8)?.checked_add(u64::from_le_bytes(len))?;
+            file.seek(SeekFrom::Start(at)).ok()?;
+        }
+        (at.checked_add(32)? == total).then_some(())?;
+        serde_json::from_slice(&meta).ok()
+    }
+
     /// The entry in a file's bytes; `None` if they are anything else than what [`Entry::encode`] made for this key.
     pub(crate) fn decode(bytes: &[u8], key: Key) -> Option<Self> {
+        Self::decode_as(bytes, &key.to_hex())
+    }
+
+    /// Whether the bytes are a whole entry of this key.
+    pub(crate) fn is_sound(bytes: &[u8], key: &str) -> bool {
+        Self::decode_as(bytes, key).is_some()
+    }
+
+    fn decode_as(bytes: &[u8], key: &str) -> Option<Self> {
         let (body, sum) = bytes.split_last_chunk::<32>()?;
         if Sha256::digest(body).as_slice() != sum {
             return None;
@@ -89,7 +129,7 @@ impl Entry {
             Some(part)
         };
         let mut meta: Meta = serde_json::from_slice(part()?).ok()?;
-        if std::mem::take(&mut meta.key) != key.to_hex() {
+        if std::mem::take(&mut meta.key) != key {
             return None;
         }
         let ptx = String::from_utf8(part()?.to_vec()).ok()?;
@@ -102,6 +142,7 @@ impl Entry {
         let made = crate::files::nanoseconds(std::time::SystemTime::now());
         let meta = Meta {
             key: String::new(),
+            name: "k.cu".into(),
             made,
             compiler: "NVRTC 13.5".into(),
             compiler_file,

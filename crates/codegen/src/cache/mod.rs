@@ -17,6 +17,7 @@
 //! written means compiling without caching. When the entries together pass the limit (1 GiB, `CUPRUM_CACHE_SIZE`), those unused longest go.
 
 mod entry;
+mod listing;
 
 use std::fs;
 use std::io::Write as _;
@@ -25,6 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 pub(crate) use entry::{Entry, Meta};
+pub use listing::CacheEntry;
 
 use crate::files::{self, FileId};
 use crate::source::Key;
@@ -77,34 +79,57 @@ fn size(text: &str) -> Option<u64> {
     digits.trim().parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// The entries under one directory.
+/// The on-disk cache of compiled sources: what [`compile`](crate::compile) keeps and finds again.
+///
+/// Any number of processes may use one directory while this looks at it or removes from it: an entry that another process
+/// removes or replaces meanwhile is not counted, and one that is removed here is compiled again when it is wanted.
+///
+/// ```
+/// use cuprum_codegen::{Cache, Source, Target, compile};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let dir = tempfile::tempdir()?;
+/// let source = Source::new("extern \"C\" __global__ void k(int *x) { *x = 1; }").cache_dir(dir.path());
+/// compile(&source, Target::Ptx(80))?;
+///
+/// let cache = Cache::at(dir.path());
+/// let entries = cache.entries()?;
+/// assert_eq!(entries.len(), 1);
+/// assert_eq!((entries[0].name(), entries[0].architecture()), ("kernel.cu", "compute_80"));
+/// assert_eq!(cache.total_size()?, entries[0].size());
+/// cache.clear()?;
+/// assert_eq!(cache.total_size()?, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
-pub(crate) struct Cache {
+pub struct Cache {
     root: PathBuf,
     limit: u64,
 }
 
 impl Cache {
-    /// The cache in `dir`.
-    pub(crate) fn at(dir: &Path) -> Self {
+    /// The cache in `dir`, as [`Source::cache_dir`](crate::Source::cache_dir) names it. The directory need not exist.
+    #[must_use]
+    pub fn at(dir: impl AsRef<Path>) -> Self {
         let limit = std::env::var("CUPRUM_CACHE_SIZE")
             .ok()
             .and_then(|text| size(&text))
             .unwrap_or(DEFAULT_LIMIT);
         Self {
-            root: dir.join("kernels"),
+            root: dir.as_ref().join("kernels"),
             limit,
         }
     }
 
-    fn path(&self, key: Key) -> PathBuf {
+    fn path_of(&self, key: Key) -> PathBuf {
         let name = key.to_hex();
         self.root.join(&name[..2]).join(&name[2..])
     }
 
     /// The entry of a key, if there is one that still holds.
     pub(crate) fn load(&self, key: Key) -> Option<Entry> {
-        let path = self.path(key);
+        let path = self.path_of(key);
         let bytes = fs::read(&path).ok()?;
         let Some(entry) = Entry::decode(&bytes, key) else {
             // Damaged: the next compilation writes it anew, also if it cannot be removed now.
@@ -138,7 +163,7 @@ impl Cache {
             return Err("a header changed during the compilation".into());
         }
         let bytes = entry.encode(key).map_err(|error| error.to_string())?;
-        let path = self.path(key);
+        let path = self.path_of(key);
         let dir = path.parent().expect("an entry lies in a directory");
         let write = || -> std::io::Result<()> {
             fs::create_dir_all(dir)?;
@@ -166,48 +191,14 @@ impl Cache {
 
     /// Removes the entries unused longest until the rest is a tenth below the limit; nothing if all are within it.
     fn evict(&self) {
-        let now = SystemTime::now();
-        let mut entries = Vec::new();
-        let mut total = 0;
-        for shard in read_dir(&self.root) {
-            for path in read_dir(&shard) {
-                let Ok(metadata) = fs::metadata(&path) else {
-                    continue;
-                };
-                let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                if path
-                    .file_name()
-                    .is_some_and(|name| name.as_encoded_bytes().starts_with(b".new-"))
-                {
-                    if now.duration_since(used).is_ok_and(|age| age > STALE) {
-                        let _ = fs::remove_file(&path);
-                    }
-                    continue;
-                }
-                total += metadata.len();
-                entries.push((used, metadata.len(), path));
-            }
-        }
-        if total <= self.limit {
-            return;
-        }
-        entries.sort();
-        for (_, len, path) in entries {
-            if total <= self.limit / 10 * 9 {
-                break;
-            }
-            if fs::remove_file(&path).is_ok() {
-                total -= len;
+        // What cannot be read or removed now is looked at again at the next time.
+        if let Ok(files) = self.files() {
+            let total: u64 = files.iter().map(|file| file.len).sum();
+            if total > self.limit {
+                listing::remove_oldest(files, self.limit / 10 * 9);
             }
         }
     }
-}
-
-fn read_dir(path: &Path) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(path)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
 }
 
 /// Whether the files that an entry depends on are still those it was made from.
@@ -280,7 +271,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let cache = Cache::at(dir.path());
         let entry = entry(dir.path(), 1000);
-        let path = cache.path(key("a"));
+        let path = cache.path_of(key("a"));
         cache.store(key("a"), &entry).expect("stored");
         let whole = fs::read(&path).expect("the entry");
         let mut flipped = whole.clone();
@@ -298,7 +289,7 @@ mod tests {
             assert_eq!(cache.load(key("a")), Some(entry.clone()));
         }
         // An entry under another key's name is none of that key.
-        let other = cache.path(key("b"));
+        let other = cache.path_of(key("b"));
         fs::create_dir_all(other.parent().expect("a directory")).expect("create");
         fs::copy(&path, &other).expect("copied");
         assert!(cache.load(key("b")).is_none());
@@ -346,7 +337,7 @@ mod tests {
             cache.store(key(name), &entry).expect("stored");
             let file = fs::File::options()
                 .append(true)
-                .open(cache.path(key(name)))
+                .open(cache.path_of(key(name)))
                 .expect("open");
             file.set_modified(SystemTime::now() - Duration::from_secs(10_000 - 1000 * age as u64))
                 .expect("set");

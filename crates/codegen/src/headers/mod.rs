@@ -28,6 +28,7 @@ pub(crate) const VIRTUAL: &[(&str, &str)] = &[
     ("cuda_runtime.h", EMPTY),
     ("cuda_surface_types.h", EMPTY),
     ("cuda_texture_types.h", EMPTY),
+    ("cuprum/complex.h", include_str!("complex.h")),
     (PRELUDE, include_str!("prelude.h")),
     ("cuprum/span.h", include_str!("span.h")),
     ("device_functions.h", EMPTY),
@@ -38,6 +39,7 @@ pub(crate) const VIRTUAL: &[(&str, &str)] = &[
     ("limits.h", include_str!("limits.h")),
     ("math.h", include_str!("math.h")),
     ("math_functions.h", EMPTY),
+    ("pycuda-complex.hpp", include_str!("pycuda-complex.hpp")),
     ("stddef.h", include_str!("stddef.h")),
     ("stdint.h", include_str!("stdint.h")),
     ("stdio.h", EMPTY),
@@ -48,6 +50,11 @@ pub(crate) const VIRTUAL: &[(&str, &str)] = &[
     ("time.h", EMPTY),
     ("vector_functions.h", EMPTY),
 ];
+
+/// Whether a header is Cuprum's own, and supplied also where no virtual headers are wanted: what is declared of Rust types needs it.
+pub(crate) fn is_own(name: &str) -> bool {
+    name.starts_with("cuprum/") && name != PRELUDE
+}
 
 /// The text of a virtual header.
 pub(crate) fn text(name: &str) -> Option<&'static str> {

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 pub use headers::header_dirs;
+pub(crate) use headers::header_dirs_in;
 pub use search::Origin;
 pub(crate) use search::Surroundings;
 pub use wheels::{Headers, Wheel};

@@ -196,6 +196,13 @@ impl Wheel {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Cuda13_5, Self::Cuda13_0, Self::Cuda12_9];
 
+    /// The wheel of a version of NVRTC.
+    pub(crate) fn of_version(version: (u32, u32)) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|wheel| wheel.version() == version)
+    }
+
     pub(crate) const fn package(self) -> &'static Package {
         match self {
             Self::Cuda13_5 => &NVRTC_13_5,

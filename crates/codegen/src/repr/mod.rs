@@ -1,6 +1,7 @@
 //! Rust types and their CUDA C++ counterparts of the same layout.
 //!
-//! [`DeviceRepr`] is implemented for the numbers, for [`f16`](half::f16) and [`bf16`](half::bf16), for arrays, for CUDA's
+//! [`DeviceRepr`] is implemented for the numbers, for [`f16`](half::f16) and [`bf16`](half::bf16), for arrays, for
+//! [`Complex`], for CUDA's
 //! [vector types](vector), and derived for structures. A source that [declares](crate::Source::declare) a type can use it by
 //! its name, and does not compile if the two compilers disagree about its layout.
 //!
@@ -14,10 +15,12 @@
 //! | `f32` `f64` | `float`, `double` |
 //! | `f16` `bf16` | `__half`, `__nv_bfloat16` |
 //! | `bool` | `bool` |
+//! | [`Complex<f32>`] [`Complex<f64>`] | `cuprum::complex<float>`, `cuprum::complex<double>`, of `<cuprum/complex.h>` |
 //! | [`DevicePtr`] | `void *` |
 //! | `[T; N]` | `T name[N]` |
 
 mod argument;
+mod complex;
 mod declarations;
 mod scalar;
 pub mod vector;
@@ -25,6 +28,7 @@ pub mod vector;
 pub use argument::{CArgument, parse_c_arg, parse_c_args};
 pub use cuprum_driver_core::{DeviceCopy, DevicePtr};
 pub use declarations::{CType, Declarations, Member};
+pub use num_complex::Complex;
 pub use scalar::Scalar;
 
 /// A type with a CUDA C++ counterpart of the same size, alignment and meaning.

@@ -2,9 +2,9 @@
 
 use cuprum_driver_core::{Function, Module, ParamName};
 
-use crate::SourceModule;
 use crate::error::{Error, ErrorKind, Result};
 use crate::repr::{DeviceRepr, Scalar};
+use crate::{LinkedModule, SourceModule};
 
 /// Where kernels come from.
 pub trait HasFunctions {
@@ -16,6 +16,12 @@ pub trait HasFunctions {
 }
 
 impl HasFunctions for SourceModule {
+    fn find(&self, name: &str) -> Result<Function> {
+        self.function(name)
+    }
+}
+
+impl HasFunctions for LinkedModule {
     fn find(&self, name: &str) -> Result<Function> {
         self.function(name)
     }

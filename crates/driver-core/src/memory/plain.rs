@@ -4,7 +4,8 @@ use cuprum_driver_sys::CUdeviceptr;
 
 /// Plain data: may be copied to and from a device byte for byte, and passed to kernels by value.
 ///
-/// Implemented for the primitive numbers, `bool`, `f16`, `bf16`, arrays of such types, and [`DevicePtr`]. For a
+/// Implemented for the primitive numbers, `bool`, `f16`, `bf16`, `num_complex::Complex` of floating-point numbers, arrays of such
+/// types, and [`DevicePtr`]. For a
 /// `#[repr(C)]` structure of plain fields, `unsafe impl` it.
 ///
 /// # Safety
@@ -44,6 +45,11 @@ plain!(
     half::f16,
     half::bf16
 );
+
+// SAFETY: `repr(C)`, two numbers, valid when zero, no pointers.
+unsafe impl DeviceCopy for num_complex::Complex<f32> {}
+// SAFETY: as above.
+unsafe impl DeviceCopy for num_complex::Complex<f64> {}
 
 // SAFETY: an array lays its elements out one after the other, so it is plain if they are.
 unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {}
