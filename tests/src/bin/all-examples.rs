@@ -4,8 +4,12 @@
 //! `cubins FOLDER` compiles the shipped kernels to cubins with the pinned NVRTC, `load FOLDER` loads and runs them on the
 //! first GPU.
 
+#[path = "../../../crates/cuprum/examples/motives/parts/mod.rs"]
+mod motives;
 #[path = "../../../crates/cuprum/examples/tour/guide/mod.rs"]
 mod tour;
+#[path = "../../../crates/cuprum/examples/tuned/kernels/mod.rs"]
+mod tuned;
 
 use std::error::Error;
 use std::path::Path;
@@ -18,7 +22,11 @@ use cuprum::prelude::*;
 type Body = fn(&mut dyn Iterator<Item = String>) -> ExitCode;
 
 /// Every example by name.
-const EXAMPLES: &[(&str, Body)] = &[("tour", |args| tour::main(args))];
+const EXAMPLES: &[(&str, Body)] = &[
+    ("tour", |args| tour::main(args)),
+    ("motives", |args| motives::main(args)),
+    ("tuned", |args| tuned::main(args)),
+];
 
 /// The architectures that the bundle's cubins are for.
 const ARCHITECTURES: &[u32] = &[80, 90, 100, 120];
