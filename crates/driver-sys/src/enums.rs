@@ -309,6 +309,122 @@ open_enum! {
 }
 
 open_enum! {
+    /// How the channels of a CUDA array's texels are stored (`CUarray_format`).
+    CUarray_format: u32 {
+        /// Unsigned 8-bit integers.
+        UNSIGNED_INT8 = 0x01,
+        /// Unsigned 16-bit integers.
+        UNSIGNED_INT16 = 0x02,
+        /// Unsigned 32-bit integers.
+        UNSIGNED_INT32 = 0x03,
+        /// Signed 8-bit integers.
+        SIGNED_INT8 = 0x08,
+        /// Signed 16-bit integers.
+        SIGNED_INT16 = 0x09,
+        /// Signed 32-bit integers.
+        SIGNED_INT32 = 0x0a,
+        /// 16-bit floats.
+        HALF = 0x10,
+        /// 32-bit floats.
+        FLOAT = 0x20,
+    }
+}
+
+open_enum! {
+    /// What a texture reads outside of its extent (`CUaddress_mode`).
+    CUaddress_mode: u32 {
+        /// The texture repeats.
+        WRAP = 0,
+        /// The nearest edge.
+        CLAMP = 1,
+        /// The texture repeats, every other time mirrored.
+        MIRROR = 2,
+        /// The border colour.
+        BORDER = 3,
+    }
+}
+
+open_enum! {
+    /// How a texture makes a value out of texels (`CUfilter_mode`).
+    CUfilter_mode: u32 {
+        /// The nearest texel.
+        POINT = 0,
+        /// Linear interpolation.
+        LINEAR = 1,
+    }
+}
+
+open_enum! {
+    /// What a texture or surface object reads (`CUresourcetype`).
+    CUresourcetype: u32 {
+        /// A CUDA array.
+        ARRAY = 0,
+        /// A mipmapped array.
+        MIPMAPPED_ARRAY = 1,
+        /// Linear memory.
+        LINEAR = 2,
+        /// Rows of linear memory.
+        PITCH2D = 3,
+    }
+}
+
+open_enum! {
+    /// How a texture object sees the texels of its array (`CUresourceViewFormat`). Block-compressed formats are not named.
+    CUresourceViewFormat: u32 {
+        /// As the array has them.
+        NONE = 0x00,
+        /// One unsigned 8-bit integer.
+        UINT_1X8 = 0x01,
+        /// Two unsigned 8-bit integers.
+        UINT_2X8 = 0x02,
+        /// Four unsigned 8-bit integers.
+        UINT_4X8 = 0x03,
+        /// One signed 8-bit integer.
+        SINT_1X8 = 0x04,
+        /// Two signed 8-bit integers.
+        SINT_2X8 = 0x05,
+        /// Four signed 8-bit integers.
+        SINT_4X8 = 0x06,
+        /// One unsigned 16-bit integer.
+        UINT_1X16 = 0x07,
+        /// Two unsigned 16-bit integers.
+        UINT_2X16 = 0x08,
+        /// Four unsigned 16-bit integers.
+        UINT_4X16 = 0x09,
+        /// One signed 16-bit integer.
+        SINT_1X16 = 0x0a,
+        /// Two signed 16-bit integers.
+        SINT_2X16 = 0x0b,
+        /// Four signed 16-bit integers.
+        SINT_4X16 = 0x0c,
+        /// One unsigned 32-bit integer.
+        UINT_1X32 = 0x0d,
+        /// Two unsigned 32-bit integers.
+        UINT_2X32 = 0x0e,
+        /// Four unsigned 32-bit integers.
+        UINT_4X32 = 0x0f,
+        /// One signed 32-bit integer.
+        SINT_1X32 = 0x10,
+        /// Two signed 32-bit integers.
+        SINT_2X32 = 0x11,
+        /// Four signed 32-bit integers.
+        SINT_4X32 = 0x12,
+        /// One 16-bit float.
+        FLOAT_1X16 = 0x13,
+        /// Two 16-bit floats.
+        FLOAT_2X16 = 0x14,
+        /// Four 16-bit floats.
+        FLOAT_4X16 = 0x15,
+        /// One 32-bit float.
+        FLOAT_1X32 = 0x16,
+        /// Two 32-bit floats.
+        FLOAT_2X32 = 0x17,
+        /// Four 32-bit floats.
+        FLOAT_4X32 = 0x18,
+    }
+}
+
+open_enum! {
     /// An option of a link or just-in-time compilation (`CUjit_option`).
     CUjit_option: u32 {
         /// Registers of each thread at most.
@@ -475,6 +591,37 @@ pub mod flags {
     pub const CU_MEM_ATTACH_HOST: u32 = 2;
     /// Managed memory is reachable from one stream.
     pub const CU_MEM_ATTACH_SINGLE: u32 = 4;
+
+    /// The array is an array of layers.
+    pub const CUDA_ARRAY3D_LAYERED: u32 = 0x01;
+    /// Surfaces may be made of the array.
+    pub const CUDA_ARRAY3D_SURFACE_LDST: u32 = 0x02;
+    /// The array is a cube map: six faces.
+    pub const CUDA_ARRAY3D_CUBEMAP: u32 = 0x04;
+    /// Textures of the array may be gathered from.
+    pub const CUDA_ARRAY3D_TEXTURE_GATHER: u32 = 0x08;
+    /// The array is a depth texture.
+    pub const CUDA_ARRAY3D_DEPTH_TEXTURE: u32 = 0x10;
+    /// The array may be a colour target of a graphics API.
+    pub const CUDA_ARRAY3D_COLOR_ATTACHMENT: u32 = 0x20;
+    /// The array is sparse.
+    pub const CUDA_ARRAY3D_SPARSE: u32 = 0x40;
+    /// The array gets its memory later.
+    pub const CUDA_ARRAY3D_DEFERRED_MAPPING: u32 = 0x80;
+
+    /// Integers are read as integers, not as fractions of 1.
+    pub const CU_TRSF_READ_AS_INTEGER: u32 = 0x01;
+    /// Coordinates go from 0 to 1.
+    pub const CU_TRSF_NORMALIZED_COORDINATES: u32 = 0x02;
+    /// Colours are stored as sRGB.
+    pub const CU_TRSF_SRGB: u32 = 0x10;
+    /// Trilinear filtering is never replaced by a cheaper one.
+    pub const CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION: u32 = 0x20;
+    /// Cube maps are filtered across edges.
+    pub const CU_TRSF_SEAMLESS_CUBEMAP: u32 = 0x40;
+
+    /// A texture reference takes the format of the array it is bound to.
+    pub const CU_TRSA_OVERRIDE_FORMAT: u32 = 0x01;
 
     /// `cuGetProcAddress` finds the legacy default stream's entry points.
     pub const CU_GET_PROC_ADDRESS_DEFAULT: u64 = 0;

@@ -2,7 +2,11 @@
 
 use core::ffi::c_void;
 
-use crate::{CUarray, CUcontext, CUdeviceptr, CUlaunchAttributeID, CUmemorytype, CUstream};
+use crate::{
+    CUaddress_mode, CUarray, CUarray_format, CUcontext, CUdeviceptr, CUfilter_mode,
+    CUlaunchAttributeID, CUmemorytype, CUmipmappedArray, CUresourceViewFormat, CUresourcetype,
+    CUstream,
+};
 
 /// The unique number of a device (`CUuuid`).
 #[repr(C)]
@@ -180,4 +184,152 @@ pub struct CUDA_KERNEL_NODE_PARAMS {
     pub kern: crate::CUkernel,
     /// The context of `kern`.
     pub ctx: CUcontext,
+}
+
+/// A one- or two-dimensional array (`CUDA_ARRAY_DESCRIPTOR`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CUDA_ARRAY_DESCRIPTOR {
+    /// Texels of a row.
+    pub Width: usize,
+    /// Rows; 0 for a one-dimensional array.
+    pub Height: usize,
+    /// How a channel is stored.
+    pub Format: CUarray_format,
+    /// Channels of a texel: 1, 2 or 4.
+    pub NumChannels: u32,
+}
+
+/// An array of any kind (`CUDA_ARRAY3D_DESCRIPTOR`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CUDA_ARRAY3D_DESCRIPTOR {
+    /// Texels of a row.
+    pub Width: usize,
+    /// Rows; 0 for one-dimensional arrays and their layers.
+    pub Height: usize,
+    /// Slices, layers or faces; 0 for one- and two-dimensional arrays.
+    pub Depth: usize,
+    /// How a channel is stored.
+    pub Format: CUarray_format,
+    /// Channels of a texel: 1, 2 or 4.
+    pub NumChannels: u32,
+    /// `CUDA_ARRAY3D_...`.
+    pub Flags: u32,
+}
+
+/// The memory of a [`CUDA_RESOURCE_DESC`] of type `LINEAR`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CUDA_RESOURCE_LINEAR {
+    /// First texel.
+    pub devPtr: CUdeviceptr,
+    /// How a channel is stored.
+    pub format: CUarray_format,
+    /// Channels of a texel.
+    pub numChannels: u32,
+    /// Bytes.
+    pub sizeInBytes: usize,
+}
+
+/// The memory of a [`CUDA_RESOURCE_DESC`] of type `PITCH2D`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CUDA_RESOURCE_PITCH2D {
+    /// First texel.
+    pub devPtr: CUdeviceptr,
+    /// How a channel is stored.
+    pub format: CUarray_format,
+    /// Channels of a texel.
+    pub numChannels: u32,
+    /// Texels of a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Bytes from a row to the next.
+    pub pitchInBytes: usize,
+}
+
+/// What a texture or surface object reads: the field that [`CUDA_RESOURCE_DESC::resType`] says.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union CUDA_RESOURCE {
+    /// Type `ARRAY`.
+    pub array: CUarray,
+    /// Type `MIPMAPPED_ARRAY`.
+    pub mipmap: CUmipmappedArray,
+    /// Type `LINEAR`.
+    pub linear: CUDA_RESOURCE_LINEAR,
+    /// Type `PITCH2D`.
+    pub pitch2D: CUDA_RESOURCE_PITCH2D,
+    /// The size of the union.
+    pub reserved: [i32; 32],
+}
+
+impl core::fmt::Debug for CUDA_RESOURCE {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("CUDA_RESOURCE")
+    }
+}
+
+/// What a texture or surface object reads (`CUDA_RESOURCE_DESC`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CUDA_RESOURCE_DESC {
+    /// Which field of `res` counts.
+    pub resType: CUresourcetype,
+    /// The array or memory.
+    pub res: CUDA_RESOURCE,
+    /// Must be zero.
+    pub flags: u32,
+}
+
+/// How a texture object reads (`CUDA_TEXTURE_DESC`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CUDA_TEXTURE_DESC {
+    /// What is outside, in each dimension.
+    pub addressMode: [CUaddress_mode; 3],
+    /// How a value is made out of texels.
+    pub filterMode: CUfilter_mode,
+    /// `CU_TRSF_...`.
+    pub flags: u32,
+    /// The largest anisotropy, 1 to 16.
+    pub maxAnisotropy: u32,
+    /// How a value is made out of mip levels.
+    pub mipmapFilterMode: CUfilter_mode,
+    /// Added to the level of detail.
+    pub mipmapLevelBias: f32,
+    /// The least level of detail.
+    pub minMipmapLevelClamp: f32,
+    /// The greatest level of detail.
+    pub maxMipmapLevelClamp: f32,
+    /// What is outside, with `BORDER`.
+    pub borderColor: [f32; 4],
+    /// Must be zero.
+    pub reserved: [i32; 12],
+}
+
+/// Which part of an array a texture object shows, and in which format (`CUDA_RESOURCE_VIEW_DESC`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CUDA_RESOURCE_VIEW_DESC {
+    /// The format.
+    pub format: CUresourceViewFormat,
+    /// Texels of a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Slices.
+    pub depth: usize,
+    /// The level that is the base.
+    pub firstMipmapLevel: u32,
+    /// The last level.
+    pub lastMipmapLevel: u32,
+    /// The layer that is the first.
+    pub firstLayer: u32,
+    /// The last layer.
+    pub lastLayer: u32,
+    /// Must be zero.
+    pub reserved: [u32; 16],
 }

@@ -230,6 +230,20 @@ entry_points! {
     cuMemcpyDtoHAsync_v2(dst: *mut c_void, src: CUdeviceptr, bytes: usize, stream: CUstream);
     /// Copies device to device in stream order.
     cuMemcpyDtoDAsync_v2(dst: CUdeviceptr, src: CUdeviceptr, bytes: usize, stream: CUstream);
+    /// Copies device memory into a one-dimensional array.
+    cuMemcpyDtoA_v2(dst: CUarray, offset: usize, src: CUdeviceptr, bytes: usize);
+    /// Copies a one-dimensional array into device memory.
+    cuMemcpyAtoD_v2(dst: CUdeviceptr, src: CUarray, offset: usize, bytes: usize);
+    /// Copies host memory into a one-dimensional array.
+    cuMemcpyHtoA_v2(dst: CUarray, offset: usize, src: *const c_void, bytes: usize);
+    /// Copies a one-dimensional array into host memory.
+    cuMemcpyAtoH_v2(dst: *mut c_void, src: CUarray, offset: usize, bytes: usize);
+    /// Copies between one-dimensional arrays.
+    cuMemcpyAtoA_v2(dst: CUarray, dst_offset: usize, src: CUarray, src_offset: usize, bytes: usize);
+    /// Copies host memory into a one-dimensional array in stream order.
+    cuMemcpyHtoAAsync_v2(dst: CUarray, offset: usize, src: *const c_void, bytes: usize, stream: CUstream);
+    /// Copies a one-dimensional array into host memory in stream order.
+    cuMemcpyAtoHAsync_v2(dst: *mut c_void, src: CUarray, offset: usize, bytes: usize, stream: CUstream);
     /// Copies between contexts.
     cuMemcpyPeer(dst: CUdeviceptr, dst_context: CUcontext, src: CUdeviceptr, src_context: CUcontext, bytes: usize);
     /// Copies between contexts in stream order.
@@ -244,6 +258,98 @@ entry_points! {
     cuMemcpy3D_v2(copy: *const CUDA_MEMCPY3D);
     /// Copies a box in stream order.
     cuMemcpy3DAsync_v2(copy: *const CUDA_MEMCPY3D, stream: CUstream);
+    /// Creates a one- or two-dimensional array.
+    cuArrayCreate_v2(array: *mut CUarray, description: *const CUDA_ARRAY_DESCRIPTOR);
+    /// What [`cuArrayCreate_v2`](Self::cuArrayCreate_v2) was told.
+    cuArrayGetDescriptor_v2(description: *mut CUDA_ARRAY_DESCRIPTOR, array: CUarray);
+    /// Creates an array of any kind.
+    cuArray3DCreate_v2(array: *mut CUarray, description: *const CUDA_ARRAY3D_DESCRIPTOR);
+    /// What the array was created as.
+    cuArray3DGetDescriptor_v2(description: *mut CUDA_ARRAY3D_DESCRIPTOR, array: CUarray);
+    /// Frees an array.
+    cuArrayDestroy(array: CUarray);
+    /// Creates a mipmapped array.
+    cuMipmappedArrayCreate(mipmap: *mut CUmipmappedArray, description: *const CUDA_ARRAY3D_DESCRIPTOR, levels: u32);
+    /// One level of a mipmapped array, as an array that lives as long as it.
+    cuMipmappedArrayGetLevel(array: *mut CUarray, mipmap: CUmipmappedArray, level: u32);
+    /// Frees a mipmapped array.
+    cuMipmappedArrayDestroy(mipmap: CUmipmappedArray);
+    /// Creates a texture object.
+    cuTexObjectCreate(
+        texture: *mut CUtexObject,
+        resource: *const CUDA_RESOURCE_DESC,
+        description: *const CUDA_TEXTURE_DESC,
+        view: *const CUDA_RESOURCE_VIEW_DESC,
+    );
+    /// Destroys a texture object.
+    cuTexObjectDestroy(texture: CUtexObject);
+    /// What the texture object reads.
+    cuTexObjectGetResourceDesc(resource: *mut CUDA_RESOURCE_DESC, texture: CUtexObject);
+    /// How the texture object reads.
+    cuTexObjectGetTextureDesc(description: *mut CUDA_TEXTURE_DESC, texture: CUtexObject);
+    /// Which part the texture object shows.
+    cuTexObjectGetResourceViewDesc(view: *mut CUDA_RESOURCE_VIEW_DESC, texture: CUtexObject);
+    /// Creates a surface object.
+    cuSurfObjectCreate(surface: *mut CUsurfObject, resource: *const CUDA_RESOURCE_DESC);
+    /// Destroys a surface object.
+    cuSurfObjectDestroy(surface: CUsurfObject);
+    /// What the surface object reads and writes.
+    cuSurfObjectGetResourceDesc(resource: *mut CUDA_RESOURCE_DESC, surface: CUsurfObject);
+    /// The texture reference of that name in a module.
+    cuModuleGetTexRef(reference: *mut CUtexref, module: CUmodule, name: *const c_char);
+    /// The surface reference of that name in a module.
+    cuModuleGetSurfRef(reference: *mut CUsurfref, module: CUmodule, name: *const c_char);
+    /// Creates a texture reference that belongs to no module.
+    cuTexRefCreate(reference: *mut CUtexref);
+    /// Destroys a texture reference that belongs to no module.
+    cuTexRefDestroy(reference: CUtexref);
+    /// Binds an array.
+    cuTexRefSetArray(reference: CUtexref, array: CUarray, flags: u32);
+    /// Binds a mipmapped array.
+    cuTexRefSetMipmappedArray(reference: CUtexref, mipmap: CUmipmappedArray, flags: u32);
+    /// Binds linear memory; answers how far its start lies behind an aligned address.
+    cuTexRefSetAddress_v2(offset: *mut usize, reference: CUtexref, address: CUdeviceptr, bytes: usize);
+    /// Binds rows of linear memory.
+    cuTexRefSetAddress2D_v3(
+        reference: CUtexref,
+        description: *const CUDA_ARRAY_DESCRIPTOR,
+        address: CUdeviceptr,
+        pitch: usize,
+    );
+    /// Sets the format of linear memory.
+    cuTexRefSetFormat(reference: CUtexref, format: CUarray_format, channels: i32);
+    /// Sets what is outside in one dimension.
+    cuTexRefSetAddressMode(reference: CUtexref, dimension: i32, mode: CUaddress_mode);
+    /// Sets how a value is made out of texels.
+    cuTexRefSetFilterMode(reference: CUtexref, mode: CUfilter_mode);
+    /// Sets `CU_TRSF_...`.
+    cuTexRefSetFlags(reference: CUtexref, flags: u32);
+    /// Sets how a value is made out of mip levels.
+    cuTexRefSetMipmapFilterMode(reference: CUtexref, mode: CUfilter_mode);
+    /// Sets what is added to the level of detail.
+    cuTexRefSetMipmapLevelBias(reference: CUtexref, bias: f32);
+    /// Sets the least and greatest level of detail.
+    cuTexRefSetMipmapLevelClamp(reference: CUtexref, least: f32, greatest: f32);
+    /// Sets the largest anisotropy.
+    cuTexRefSetMaxAnisotropy(reference: CUtexref, anisotropy: u32);
+    /// Sets the border colour.
+    cuTexRefSetBorderColor(reference: CUtexref, color: *mut f32);
+    /// The bound linear memory.
+    cuTexRefGetAddress_v2(address: *mut CUdeviceptr, reference: CUtexref);
+    /// The bound array.
+    cuTexRefGetArray(array: *mut CUarray, reference: CUtexref);
+    /// What is outside in one dimension.
+    cuTexRefGetAddressMode(mode: *mut CUaddress_mode, reference: CUtexref, dimension: i32);
+    /// How a value is made out of texels.
+    cuTexRefGetFilterMode(mode: *mut CUfilter_mode, reference: CUtexref);
+    /// The format.
+    cuTexRefGetFormat(format: *mut CUarray_format, channels: *mut i32, reference: CUtexref);
+    /// `CU_TRSF_...`.
+    cuTexRefGetFlags(flags: *mut u32, reference: CUtexref);
+    /// Binds an array.
+    cuSurfRefSetArray(reference: CUsurfref, array: CUarray, flags: u32);
+    /// The bound array.
+    cuSurfRefGetArray(array: *mut CUarray, reference: CUsurfref);
     /// Fills with a byte.
     cuMemsetD8_v2(dst: CUdeviceptr, value: u8, count: usize);
     /// Fills with a 16-bit value.

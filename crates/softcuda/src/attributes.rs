@@ -91,7 +91,9 @@ impl Device {
             A::CLOCK_RATE => 1_000_000,
             A::MEMORY_CLOCK_RATE => 1_000_000,
             A::GLOBAL_MEMORY_BUS_WIDTH => 64,
-            A::TEXTURE_ALIGNMENT | A::SURFACE_ALIGNMENT => 512,
+            A::TEXTURE_ALIGNMENT | A::SURFACE_ALIGNMENT => {
+                i32::try_from(crate::texture::ALIGNMENT).unwrap_or(i32::MAX)
+            }
             A::TEXTURE_PITCH_ALIGNMENT => 32,
             // One copy and one kernel can always overlap, in both directions.
             A::GPU_OVERLAP => 1,

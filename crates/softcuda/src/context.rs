@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
-use cuprum_driver_sys::{CUcontext, CUlimit, CUresult, CUstream};
+use cuprum_driver_sys::{CUarray, CUcontext, CUlimit, CUresult, CUstream};
 
 use crate::device::Device;
 use crate::driver::{Driver, driver};
@@ -15,6 +15,7 @@ use crate::memory::{Kind, Request, View};
 use crate::printf::PrintfBuffer;
 use crate::registry::{handle, next_id};
 use crate::stream::{Order, Role, Stream};
+use crate::texture::{Array, Objects};
 
 /// One context of a device.
 pub(crate) struct Context {
@@ -38,6 +39,8 @@ pub(crate) struct Context {
     pub(crate) cancel: Arc<AtomicBool>,
     /// The longest random delay of queued work.
     pub(crate) jitter: Option<Duration>,
+    /// Its texture and surface objects.
+    pub(crate) objects: Objects,
     /// The longest run of a kernel.
     time_limit: Mutex<Option<Duration>>,
     limits: Mutex<Limits>,
@@ -99,6 +102,7 @@ impl Context {
             printf: Arc::new(PrintfBuffer::new(limits.printf)),
             cancel: Arc::default(),
             jitter: driver.config.jitter,
+            objects: Objects::default(),
             time_limit: Mutex::new(device.time_limit),
             limits: Mutex::new(limits),
             fault: OnceLock::new(),
@@ -301,6 +305,17 @@ impl Context {
         driver
             .modules
             .extract(|module| module.context.id == self.id);
+        driver.arrays.extract(|array| array.context.id == self.id);
+        let (textures, surfaces) = self.objects.clear();
+        for id in textures {
+            driver.texture_references.remove(handle(id));
+        }
+        driver
+            .texture_references
+            .extract(|reference| reference.context.id == self.id);
+        for id in surfaces {
+            driver.surface_references.remove(handle(id));
+        }
         driver.events.extract(|event| event.context.id == self.id);
         driver
             .streams
@@ -415,6 +430,18 @@ pub(crate) fn by_handle(context: CUcontext) -> Outcome<Arc<Context>> {
         },
         Ok,
     )
+}
+
+/// The array behind a handle.
+pub(crate) fn array(array: CUarray) -> Outcome<Arc<Array>> {
+    let Some(array) = driver()?.arrays.get(array.0) else {
+        return fail(
+            CUresult::INVALID_HANDLE,
+            "the handle is not that of a live array",
+        );
+    };
+    array.context.check()?;
+    Ok(array)
 }
 
 /// The stream behind a handle: 0 is the default one, 1 the current context's legacy stream, 2 the thread's own.

@@ -15,6 +15,7 @@ use crate::memory::pool::Pool;
 use crate::module::{Function, Module};
 use crate::registry::Registry;
 use crate::stream::Stream;
+use crate::texture::{Array, SurfaceReference, TextureReference};
 use std::sync::Arc;
 
 /// The CUDA version that the driver says it is: 13.5, whose PTX (9.5) it reads.
@@ -43,6 +44,12 @@ pub(crate) struct Driver {
     pub(crate) links: Registry<Link>,
     /// Memory pools.
     pub(crate) pools: Registry<Pool>,
+    /// Arrays, mipmapped arrays and their levels.
+    pub(crate) arrays: Registry<Array>,
+    /// Texture references that were looked up or created.
+    pub(crate) texture_references: Registry<TextureReference>,
+    /// Surface references that were looked up.
+    pub(crate) surface_references: Registry<SurfaceReference>,
 }
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
@@ -108,6 +115,9 @@ pub(crate) fn initialize() -> Outcome {
         functions: Registry::default(),
         links: Registry::default(),
         pools,
+        arrays: Registry::default(),
+        texture_references: Registry::default(),
+        surface_references: Registry::default(),
     };
     DRIVER.get_or_init(|| driver);
     Ok(())

@@ -164,6 +164,7 @@ pub(crate) fn launch(
         dynamic_shared: shape.dynamic_shared,
         params,
         memory: context.view.map(),
+        images: context.objects.images()?,
         stack_bytes: context.stack_bytes(),
         time_limit: context.time_limit(),
         cancel: Arc::clone(&context.cancel),

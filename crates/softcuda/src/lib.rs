@@ -56,6 +56,7 @@ mod printf;
 mod registry;
 mod spin;
 mod stream;
+mod texture;
 mod transfer;
 
 // The execution engine.

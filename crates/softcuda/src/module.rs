@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cuprum_driver_sys::{CUfunction, CUfunction_attribute as A, CUmodule, CUresult};
-use cuprum_ptx::{Linkage, Space};
+use cuprum_ptx::{Linkage, ScalarType, Space};
 
 use crate::attributes::SHARED_PER_BLOCK;
 use crate::context::Context;
@@ -100,6 +100,17 @@ impl Module {
         for id in lock(&self.functions).drain(..).flatten() {
             driver.functions.remove(handle(id));
         }
+        let (textures, surfaces) = self
+            .context
+            .objects
+            .references
+            .forget(|variable| self.addresses.contains(&variable));
+        for id in textures {
+            driver.texture_references.remove(handle(id));
+        }
+        for id in surfaces {
+            driver.surface_references.remove(handle(id));
+        }
         for &address in self.addresses.iter().filter(|&&address| address != 0) {
             driver
                 .space
@@ -168,6 +179,29 @@ impl Module {
                 fail(CUresult::NOT_FOUND, not_found("variable", name, names))
             }
         }
+    }
+
+    /// The address of the texture (`is_surface`: surface) reference with this name.
+    pub(crate) fn find_reference(&self, name: &str, is_surface: bool) -> Outcome<u64> {
+        let (what, ty) = if is_surface {
+            ("surface reference", ScalarType::SurfRef)
+        } else {
+            ("texture reference", ScalarType::TexRef)
+        };
+        let variables = self.program.variables();
+        let found = variables
+            .iter()
+            .position(|variable| variable.name == name && variable.ty == ty);
+        found.map_or_else(
+            || {
+                let names = variables
+                    .iter()
+                    .filter(|variable| variable.ty == ty)
+                    .map(|variable| variable.name.as_str());
+                fail(CUresult::NOT_FOUND, not_found(what, name, names))
+            },
+            |index| Ok(self.addresses[index]),
+        )
     }
 
     /// What the compiler says of the module: a line for each kernel.

@@ -28,6 +28,56 @@ macro_rules! same_size {
 
 #[test]
 fn structures() {
+    same_layout!(CUDA_ARRAY_DESCRIPTOR = CUDA_ARRAY_DESCRIPTOR { Width, Height, Format, NumChannels });
+    same_layout!(
+        CUDA_ARRAY3D_DESCRIPTOR = CUDA_ARRAY3D_DESCRIPTOR { Width, Height, Depth, Format, NumChannels, Flags }
+    );
+    same_layout!(CUDA_RESOURCE_DESC = CUDA_RESOURCE_DESC { resType, res, flags });
+    same_layout!(
+        CUDA_RESOURCE_LINEAR = CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_3 {
+            devPtr,
+            format,
+            numChannels,
+            sizeInBytes,
+        }
+    );
+    same_layout!(
+        CUDA_RESOURCE_PITCH2D = CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_4 {
+            devPtr,
+            format,
+            numChannels,
+            width,
+            height,
+            pitchInBytes,
+        }
+    );
+    same_layout!(
+        CUDA_TEXTURE_DESC = CUDA_TEXTURE_DESC {
+            addressMode,
+            filterMode,
+            flags,
+            maxAnisotropy,
+            mipmapFilterMode,
+            mipmapLevelBias,
+            minMipmapLevelClamp,
+            maxMipmapLevelClamp,
+            borderColor,
+            reserved,
+        }
+    );
+    same_layout!(
+        CUDA_RESOURCE_VIEW_DESC = CUDA_RESOURCE_VIEW_DESC {
+            format,
+            width,
+            height,
+            depth,
+            firstMipmapLevel,
+            lastMipmapLevel,
+            firstLayer,
+            lastLayer,
+            reserved,
+        }
+    );
     same_layout!(CUuuid = CUuuid { bytes });
     same_layout!(
         CUDA_MEMCPY2D = CUDA_MEMCPY2D {
@@ -164,6 +214,11 @@ fn handles_and_enumerations() {
         CUfunction_attribute,
         CUpointer_attribute,
         CUmemorytype,
+        CUarray_format,
+        CUaddress_mode,
+        CUfilter_mode,
+        CUresourcetype,
+        CUresourceViewFormat,
         CUjit_option,
         CUjitInputType,
         CUstreamCaptureStatus,

@@ -5,6 +5,7 @@
 // Names are those of `cuda.h`, so that its manual applies word for word.
 #![allow(non_snake_case, reason = "the names of cuda.h")]
 
+mod array;
 mod context;
 mod copy;
 mod device;
@@ -15,6 +16,7 @@ mod link;
 mod memory;
 mod module;
 mod stream;
+mod texture;
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::OnceLock;
@@ -72,11 +74,13 @@ pub fn table() -> &'static DriverTable {
             context::fill,
             memory::fill,
             copy::fill,
+            array::fill,
             stream::fill,
             event::fill,
             module::fill,
             link::fill,
             launch::fill,
+            texture::fill,
         ] {
             fill(&mut table);
         }
@@ -98,11 +102,13 @@ pub fn table_per_thread() -> &'static DriverTable {
             context::per_thread::fill,
             memory::per_thread::fill,
             copy::per_thread::fill,
+            array::per_thread::fill,
             stream::per_thread::fill,
             event::per_thread::fill,
             module::per_thread::fill,
             link::per_thread::fill,
             launch::per_thread::fill,
+            texture::per_thread::fill,
         ] {
             fill(&mut table);
         }
@@ -139,6 +145,7 @@ plain_arguments! {
     CUdevice_attribute CUlimit CUfunc_cache CUpointer_attribute CUmemPool_attribute
     CUmodule CUfunction CUfunction_attribute CUlinkState CUjitInputType
     CUhostFn CUstreamCallback CUoccupancyB2DSize
+    CUarray CUmipmappedArray CUtexref CUsurfref CUarray_format CUaddress_mode CUfilter_mode f32
 }
 
 /// Where the call writes a result.
@@ -159,6 +166,11 @@ impl<T> Out<T> {
             return fail(CUresult::INVALID_VALUE, "a pointer to a result is null");
         }
         Ok(())
+    }
+
+    /// Whether the caller wants the result.
+    fn is_given(&self) -> bool {
+        !self.0.is_null()
     }
 
     /// Writes the result.
@@ -210,6 +222,12 @@ impl<T> Argument for In<T> {
 }
 
 impl<T: Copy> In<T> {
+    /// The structure, unless the pointer is null.
+    fn read_if_given(&self) -> Option<T> {
+        // SAFETY: null, or valid for a read of `T`, by the contract of `Argument::from_raw`.
+        (!self.0.is_null()).then(|| unsafe { self.0.read() })
+    }
+
     /// The structure, or `INVALID_VALUE` if the pointer is null.
     fn read(&self) -> Outcome<T> {
         if self.0.is_null() {

@@ -139,7 +139,7 @@ entries! {
     }
 }
 
-fn by_handle(module: CUmodule) -> Outcome<Arc<Module>> {
+pub(super) fn by_handle(module: CUmodule) -> Outcome<Arc<Module>> {
     current()?;
     let Some(module) = driver()?.modules.get(module.0) else {
         return fail(

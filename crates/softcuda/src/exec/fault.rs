@@ -91,6 +91,16 @@ pub(crate) enum FaultKind {
     Argument = 7,
     /// A device-side `free` of what `malloc` did not give, or a second one.
     Free = 8,
+    /// A texture instruction whose operand is no live texture object of the context.
+    Texture = 9,
+    /// A texture of linear memory that has been freed.
+    TextureMemory = 10,
+    /// A surface instruction whose operand is no live surface object of the context.
+    Surface = 11,
+    /// A surface access outside, with `.trap`: the byte of the row in the low half of the address, the row in the high half.
+    SurfaceBounds = 12,
+    /// A surface access that is not aligned; as before.
+    SurfaceAlignment = 13,
 }
 
 impl FaultKind {
@@ -104,6 +114,11 @@ impl FaultKind {
             Self::Breakpoint,
             Self::Argument,
             Self::Free,
+            Self::Texture,
+            Self::TextureMemory,
+            Self::Surface,
+            Self::SurfaceBounds,
+            Self::SurfaceAlignment,
         ]
         .into_iter()
         .find(|known| *known as u32 == kind)
@@ -124,7 +139,7 @@ pub(super) fn place_text(place: &Place) -> String {
 }
 
 /// Whether kernels may read device memory that they may not write: constants.
-fn readable(state: &LaunchState, address: u64, size: u32) -> bool {
+pub(super) fn readable(state: &LaunchState, address: u64, size: u32) -> bool {
     let map = &state.launch.memory;
     let offset = address.wrapping_sub(map.base);
     // SAFETY: the shadow has an entry for each 256 bytes of the range, and the address is in it.
@@ -174,6 +189,36 @@ pub(crate) fn describe(state: &LaunchState, ctx: &BlockContext) -> Fault {
                 "a built-in function was given {:#x}, which the thread cannot read; {}",
                 record.address,
                 state.launch.memory.slow.describe(record.address)
+            ),
+        ),
+        Some(FaultKind::Texture) => (
+            CUresult::ILLEGAL_ADDRESS,
+            format!("{:#x} is no texture object of this context", record.address),
+        ),
+        Some(FaultKind::TextureMemory) => (
+            CUresult::ILLEGAL_ADDRESS,
+            format!(
+                "read of a texture of linear memory that is gone; {}",
+                state.launch.memory.slow.describe(record.address)
+            ),
+        ),
+        Some(FaultKind::Surface) => (
+            CUresult::ILLEGAL_ADDRESS,
+            format!("{:#x} is no surface object of this context", record.address),
+        ),
+        Some(FaultKind::SurfaceBounds) => (
+            CUresult::LAUNCH_FAILED,
+            format!(
+                "surface access outside of the array, at byte {} of row {}",
+                record.address as i32,
+                (record.address >> 32) as i32
+            ),
+        ),
+        Some(FaultKind::SurfaceAlignment) => (
+            CUresult::MISALIGNED_ADDRESS,
+            format!(
+                "surface access at byte {} of a row, which is no multiple of its size",
+                record.address as i32
             ),
         ),
         None => (CUresult::UNKNOWN, "unknown fault".to_owned()),

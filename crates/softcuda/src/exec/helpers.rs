@@ -18,7 +18,7 @@ use super::printf::{self, Source};
 /// # Safety
 ///
 /// `ctx` points to the context of a block that is running.
-unsafe fn launch<'a>(ctx: *const BlockContext) -> &'a LaunchState {
+pub(super) unsafe fn launch<'a>(ctx: *const BlockContext) -> &'a LaunchState {
     // SAFETY: the caller vouches for `ctx`; a block's launch state outlives its run.
     unsafe { &*(*ctx).launch }
 }

@@ -13,6 +13,7 @@ use super::fault::{self, Fault};
 use super::kernel::CompiledKernel;
 use crate::memory::MemoryMap;
 use crate::printf::PrintfSink;
+use crate::texture::Images;
 
 /// One kernel launch. The driver part has checked grid, block and shared memory against the device's limits.
 #[derive(Clone)]
@@ -25,6 +26,8 @@ pub(crate) struct Launch {
     /// The parameters, laid out by the offsets of [`ParamInfo`](crate::program::ParamInfo).
     pub(crate) params: Box<[u8]>,
     pub(crate) memory: MemoryMap,
+    /// The texture and surface objects that it can use.
+    pub(crate) images: Images,
     /// Bytes of local stack that recursive and indirect calls may use.
     pub(crate) stack_bytes: u32,
     pub(crate) time_limit: Option<Duration>,

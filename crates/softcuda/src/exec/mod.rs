@@ -8,6 +8,7 @@ mod buffer;
 pub(crate) mod context;
 pub(crate) mod fault;
 pub(crate) mod helpers;
+pub(crate) mod image;
 pub(crate) mod kernel;
 mod launch;
 mod occupancy;

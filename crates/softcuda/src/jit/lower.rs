@@ -545,6 +545,9 @@ impl Lower<'_, '_, '_> {
             | Opcode::Dp2a => self.bits(op, o),
             Opcode::Cp => self.copy_async(op, o),
             Opcode::Mbarrier => self.mbarrier(op, o),
+            Opcode::Tex | Opcode::Tld4 => self.texture(op, o),
+            Opcode::Suld | Opcode::Sust | Opcode::Sured => self.surface(op, o),
+            Opcode::Txq | Opcode::Suq => self.image_query(op, o),
             opcode if opcode.spelling().starts_with('v') => self.video(op, o),
             _ => Err("this instruction is not supported".to_owned()),
         }

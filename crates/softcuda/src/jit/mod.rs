@@ -20,6 +20,7 @@ mod control;
 mod convert;
 mod float;
 mod half;
+mod image;
 mod inline;
 mod limits;
 mod lower;

@@ -21,6 +21,7 @@ use crate::exec::CompiledKernel;
 use crate::exec::context::RegionFn;
 use crate::exec::fault::{Access, Site};
 use crate::exec::helpers;
+use crate::exec::image;
 use crate::exec::kernel::{Group, ResumePoint};
 use crate::program::ir::{Callee, Function, Kind, Line};
 use crate::program::{KernelInfo, LoadError, MAX_LOCAL, Program};
@@ -44,6 +45,9 @@ pub(super) enum Helper {
     AddF16x2,
     AddBf16,
     AddBf16x2,
+    Texture,
+    Surface,
+    ImageQuery,
 }
 
 impl Helper {
@@ -118,9 +122,15 @@ impl Helper {
                 &[I64, I32],
                 &[I32],
             ),
+            Self::Texture => (image::texture as *const () as usize, IMAGE, &[I32]),
+            Self::Surface => (image::surface as *const () as usize, IMAGE, &[I32]),
+            Self::ImageQuery => (image::query as *const () as usize, IMAGE, &[I32]),
         }
     }
 }
+
+/// The parameters of the functions for textures and surfaces.
+const IMAGE: &[Type] = &[I64, I32, I32, I32, I64, I64];
 
 /// State shared by the machine functions of a kernel.
 pub(super) struct Unit<'a> {

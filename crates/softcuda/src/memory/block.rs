@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Variable,
     /// A constant of a module: only the host writes it.
     Constant,
+    /// A CUDA array: kernels reach it through textures and surfaces only.
+    Array,
     /// Device-side `malloc`.
     Heap,
     /// Stream-ordered memory in use.
@@ -41,7 +43,7 @@ impl Kind {
 
     /// Whether the host may name it in a copy, a memset or an attribute query.
     pub(crate) fn is_addressable(self) -> bool {
-        !matches!(self, Self::Heap | Self::Cached)
+        !matches!(self, Self::Array | Self::Heap | Self::Cached)
     }
 
     /// What people call it.
@@ -52,6 +54,7 @@ impl Kind {
             Self::Managed => "managed allocation",
             Self::Variable => "module variable",
             Self::Constant => "module constant",
+            Self::Array => "CUDA array",
             Self::Heap => "device-side malloc",
             Self::Pooled => "stream-ordered allocation",
             Self::Cached => "free block of a memory pool",

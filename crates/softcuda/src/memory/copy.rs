@@ -2,10 +2,11 @@
 
 use std::ffi::c_void;
 
-use cuprum_driver_sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUmemorytype, CUresult};
+use cuprum_driver_sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUmemorytype, CUresult};
 
 use super::Space;
 use crate::error::{Outcome, fail};
+use crate::texture::Level;
 
 /// One end of a box copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,7 @@ struct Given {
     kind: CUmemorytype,
     host: u64,
     device: u64,
+    array: CUarray,
     x: u64,
     y: u64,
     z: u64,
@@ -80,6 +82,7 @@ impl BoxCopy {
             kind: c.srcMemoryType,
             host: address(c.srcHost),
             device: c.srcDevice,
+            array: c.srcArray,
             x: c.srcXInBytes as u64,
             y: c.srcY as u64,
             z: 0,
@@ -91,6 +94,7 @@ impl BoxCopy {
             kind: c.dstMemoryType,
             host: address(c.dstHost),
             device: c.dstDevice,
+            array: c.dstArray,
             x: c.dstXInBytes as u64,
             y: c.dstY as u64,
             z: 0,
@@ -122,6 +126,7 @@ impl BoxCopy {
             kind: c.srcMemoryType,
             host: address(c.srcHost),
             device: c.srcDevice,
+            array: c.srcArray,
             x: c.srcXInBytes as u64,
             y: c.srcY as u64,
             z: c.srcZ as u64,
@@ -133,6 +138,7 @@ impl BoxCopy {
             kind: c.dstMemoryType,
             host: address(c.dstHost),
             device: c.dstDevice,
+            array: c.dstArray,
             x: c.dstXInBytes as u64,
             y: c.dstY as u64,
             z: c.dstZ as u64,
@@ -214,6 +220,47 @@ impl BoxCopy {
 }
 
 impl Given {
+    /// Finds the first byte in an array and checks that the box lies in it.
+    fn check_array(&self, [width, height, depth]: [u64; 3]) -> Outcome<Side> {
+        let array = crate::context::array(self.array)?;
+        let texel = u64::from(array.shape.format.bytes());
+        let Level {
+            address,
+            extent,
+            pitch,
+            slice,
+        } = *array.base();
+        let [x, y, z] = [self.x, self.y, self.z];
+        let rows = u64::from(extent[1]);
+        let slices = u64::from(extent[2]);
+        let fits = |from: u64, count: u64, limit: u64| from.checked_add(count).is_some_and(|end| end <= limit);
+        if !fits(x, width, pitch) || !fits(y, height, rows) || !fits(z, depth, slices) {
+            return fail(
+                CUresult::INVALID_VALUE,
+                format!(
+                    "the {}: {width} bytes, {height} rows and {depth} slices from ({x}, {y}, {z}) leave the array of {pitch} \
+                     bytes, {rows} rows and {slices} slices",
+                    self.name
+                ),
+            );
+        }
+        if !x.is_multiple_of(texel) || !width.is_multiple_of(texel) {
+            return fail(
+                CUresult::INVALID_VALUE,
+                format!(
+                    "the {}: {width} bytes from byte {x} of an array's row are no whole texels of {texel} bytes",
+                    self.name
+                ),
+            );
+        }
+        Ok(Side {
+            address: address + z * slice + y * pitch + x,
+            pitch,
+            slice,
+            is_device: true,
+        })
+    }
+
     /// Finds the first byte and checks that all rows lie in the allocation, for device memory.
     fn check(&self, space: &Space, [width, height, depth]: [u64; 3]) -> Outcome<Side> {
         let name = self.name;
@@ -221,12 +268,7 @@ impl Given {
             CUmemorytype::HOST => (self.host, false),
             CUmemorytype::DEVICE => (self.device, true),
             CUmemorytype::UNIFIED => (self.device, space.contains(self.device)),
-            CUmemorytype::ARRAY => {
-                return fail(
-                    CUresult::NOT_SUPPORTED,
-                    format!("the {name} is an array: not supported yet"),
-                );
-            }
+            CUmemorytype::ARRAY => return self.check_array([width, height, depth]),
             CUmemorytype(other) => {
                 return fail(
                     CUresult::INVALID_VALUE,

@@ -214,6 +214,15 @@ impl Space {
         }
     }
 
+    /// Frees a block that may have been freed with its context, when its place may be another's by now.
+    pub(crate) fn release(&self, block: &Block) {
+        let mut table = lock(&self.table);
+        let offset = block.address - self.base();
+        if table.blocks.get(&offset).is_some_and(|now| now.id == block.id) {
+            self.remove(&mut table, offset);
+        }
+    }
+
     /// Takes a block out of the table, hides it, clears it and gives its pages back.
     fn remove(&self, table: &mut Table, offset: u64) -> Block {
         let block = table

@@ -94,6 +94,9 @@ impl View {
 
     /// Whether kernels of the context may use the block.
     pub(crate) fn sees(&self, block: &Block) -> bool {
+        if block.kind == Kind::Array {
+            return false;
+        }
         block.kind.is_shared()
             || block.context == self.context
             || matches!(block.kind, Kind::Pooled | Kind::Cached) && block.device == self.device

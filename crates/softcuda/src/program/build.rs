@@ -540,7 +540,18 @@ impl<'a> Builder<'a, '_, '_> {
                 None => return Err(format!("unknown register `{}`", name.text)),
             },
             Tree::Sink => Operand::Sink,
-            Tree::Neg(_) | Tree::Texture(_) | Tree::List(_) => {
+            // The object, then the coordinates.
+            Tree::Texture(address) => {
+                if address.sampler.is_some() {
+                    return Err("a texture with a sampler of its own is not supported".to_owned());
+                }
+                let mut operands = vec![self.name(address.object.text, 0)?];
+                for coordinate in &address.coordinates {
+                    operands.push(self.operand(coordinate)?);
+                }
+                Operand::Vector(operands.into())
+            }
+            Tree::Neg(_) | Tree::List(_) => {
                 return Err("this kind of operand is not supported".to_owned());
             }
         })

@@ -328,6 +328,8 @@ pub(crate) fn destinations(op: &Op) -> usize {
     match op.opcode {
         Opcode::St
         | Opcode::Red
+        | Opcode::Sust
+        | Opcode::Sured
         | Opcode::Membar
         | Opcode::Fence
         | Opcode::Nanosleep

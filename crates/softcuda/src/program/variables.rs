@@ -13,6 +13,8 @@ pub(crate) struct Variable {
     pub(crate) name: String,
     /// [`Space::Global`] or [`Space::Const`].
     pub(crate) space: Space,
+    /// The type of its elements; `.texref` and `.surfref` name objects, see [`texture`](crate::texture).
+    pub(crate) ty: ScalarType,
     /// Bytes; 0 for a declaration of open length (`.extern`).
     pub(crate) size: u64,
     /// Bytes, at least 1.
@@ -82,6 +84,7 @@ impl Variable {
         let mut variable = Self {
             name: tree.name.text.to_owned(),
             space: tree.space,
+            ty: tree.ty,
             size: tree.size(),
             align: tree.alignment().max(1),
             initial: Vec::new(),

@@ -261,6 +261,9 @@ impl Machine {
                 frees: &raw const self.arena.frees,
                 slow: Arc::clone(&self.arena) as Arc<dyn SlowPath>,
             },
+            images: crate::texture::Objects::default()
+                .images()
+                .expect("nothing is bound"),
             stack_bytes: 1024,
             time_limit: Some(config.time_limit),
             cancel: Arc::clone(&config.cancel),
