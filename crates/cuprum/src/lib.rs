@@ -5,6 +5,7 @@ pub use cuprum_driver_core as driver;
 pub use cuprum_gpuarray as gpuarray;
 pub use cuprum_kernels as kernels;
 pub use cuprum_mempool as mempool;
+pub use cuprum_texsurf as texsurf;
 
 mod error;
 

@@ -7,10 +7,12 @@
 //! | table | entry points of a driver, plain data | [`sys`], [`Driver`] |
 //! | objects | [`Device`], [`Context`], [`Stream`], [`Event`], [`Module`], [`Function`] | one file each |
 //! | memory | [`DeviceBuffer`], [`DeviceView`], [`PinnedBuffer`], [`Scope`], [`Allocator`] | `memory/` |
+//! | textures | [`Array`], [`MipmappedArray`], [`TextureObject`], [`SurfaceObject`] | `array/` |
 //! | launch | [`LaunchConfig`], [`KernelArgs`], [`Args`], the checks | `launch/` |
 //! | order | which stream used which bytes; what waits to be released; who gives memory back | `tracking.rs`, `uses.rs`, `timeline.rs`, `parking.rs`, `reclaim.rs` |
 //! | errors | [`Error`], [`ErrorKind`], texts and hints | `error/` |
 
+mod array;
 mod call;
 mod choose;
 mod context;
@@ -35,6 +37,7 @@ mod uses;
 #[cfg(test)]
 mod tests;
 
+pub use array::{Array, MipmappedArray, Region, SurfaceObject, TextureObject};
 pub use choose::{Choice, DEVICE_VARIABLE, QUIET_VARIABLE};
 pub use context::{Context, MemoryInfo, WeakContext};
 pub use cuprum_driver_sys as sys;

@@ -5,7 +5,10 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cuprum_driver_sys::{CUdeviceptr, CUevent, CUmodule, CUresult, flags};
+use cuprum_driver_sys::{
+    CUarray, CUdeviceptr, CUevent, CUmipmappedArray, CUmodule, CUresult, CUsurfObject, CUtexObject,
+    flags,
+};
 use smallvec::SmallVec;
 
 use crate::call::{Failure, call};
@@ -22,6 +25,14 @@ pub(crate) enum Resource {
     Pinned(PinnedAddress),
     /// A loaded module.
     Module(CUmodule),
+    /// An array.
+    Array(CUarray),
+    /// A mipmapped array.
+    Mipmap(CUmipmappedArray),
+    /// A texture object.
+    Texture(CUtexObject),
+    /// A surface object.
+    Surface(CUsurfObject),
 }
 
 /// The address of page-locked memory that a [`Resource`] owns.
@@ -153,6 +164,14 @@ impl Parking {
             Resource::Pinned(address) => unsafe { call!(driver, cuMemFreeHost(address.0)) },
             // SAFETY: as above, for a loaded module: no function of it is left, because functions hold the module.
             Resource::Module(module) => unsafe { call!(driver, cuModuleUnload(module)) },
+            // SAFETY: as above, for an array of `cuArray3DCreate`.
+            Resource::Array(array) => unsafe { call!(driver, cuArrayDestroy(array)) },
+            // SAFETY: as above; its levels are gone, because they hold it.
+            Resource::Mipmap(array) => unsafe { call!(driver, cuMipmappedArrayDestroy(array)) },
+            // SAFETY: as above, for a texture object.
+            Resource::Texture(texture) => unsafe { call!(driver, cuTexObjectDestroy(texture)) },
+            // SAFETY: as above, for a surface object.
+            Resource::Surface(surface) => unsafe { call!(driver, cuSurfObjectDestroy(surface)) },
         };
         context.note_release(result);
     }

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
+use crate::array::{SurfaceObject, TextureObject};
 use crate::memory::{DeviceBuffer, DeviceCopy, DeviceView, DeviceViewMut, Span};
 use crate::tracking::Access;
 
@@ -72,6 +73,25 @@ impl<'a> ArgTable<'a> {
     ) {
         self.value(value);
         self.spans.extend(view.span());
+    }
+
+    /// Appends a texture object, whose memory the kernel reads.
+    #[inline]
+    pub fn texture(&mut self, texture: &'a TextureObject<'_>) {
+        self.value_with_span(texture.handle(), texture.span());
+    }
+
+    /// Appends a surface object, whose array the kernel writes, and may read.
+    #[inline]
+    pub fn surface(&mut self, surface: &'a SurfaceObject) {
+        self.value_with_span(surface.handle(), surface.span());
+    }
+
+    /// Appends a value that stands for memory.
+    #[inline]
+    fn value_with_span<T: DeviceCopy>(&mut self, value: &'a T, span: Span<'a>) {
+        self.value(value);
+        self.spans.push(span);
     }
 
     #[inline]

@@ -10,6 +10,7 @@ use crate::Result;
 use crate::context::Context;
 use crate::stream::Stream;
 use crate::tracking::{Access, Tracker, Waits};
+use crate::uses::PastUses;
 
 /// Owned device memory with the record of its uses. Of zero bytes it is nothing and costs no driver call.
 #[derive(Debug)]
@@ -74,6 +75,11 @@ impl Allocation {
     #[inline]
     pub(crate) fn context(&self) -> &Context {
         self.stream().context()
+    }
+
+    /// The uses so far, for something that stands for this memory and ends before it.
+    pub(crate) fn past_uses(&self) -> PastUses {
+        self.tracker.last_uses().to_past()
     }
 
     #[cfg(test)]

@@ -59,7 +59,7 @@ pub struct DirectAllocator;
 // stream, until `cuMemFree`, which parking calls after the last use.
 unsafe impl Allocator for DirectAllocator {
     fn allocate(&self, stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
-        with_retry(stream, bytes, |address| {
+        with_retry(stream, bytes, 0, |address| {
             // SAFETY: `address` is a live local of `with_retry`, and the context is current.
             unsafe { call!(stream.context().driver(), cuMemAlloc_v2(address, bytes)) }
         })
@@ -117,7 +117,7 @@ pub struct StreamOrderedAllocator;
 // more; `cuMemFreeAsync` is queued after everything that uses it.
 unsafe impl Allocator for StreamOrderedAllocator {
     fn allocate(&self, stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
-        with_retry(stream, bytes, |address| {
+        with_retry(stream, bytes, 0, |address| {
             // SAFETY: `address` is a live local of `with_retry`, and the stream lives and is of the current context.
             unsafe {
                 call!(
@@ -171,22 +171,22 @@ pub(super) fn make_room(context: &Context) -> Result<()> {
 }
 
 /// Allocates; when memory is short, makes room and tries once more.
-fn with_retry(
+pub(crate) fn with_retry<T>(
     stream: &Stream,
     bytes: usize,
-    mut allocate: impl FnMut(*mut CUdeviceptr) -> Result<(), Failure>,
-) -> Result<CUdeviceptr> {
+    mut handle: T,
+    mut allocate: impl FnMut(*mut T) -> Result<(), Failure>,
+) -> Result<T> {
     let context = stream.context();
     context.inner().parking().collect(context.inner());
     context.make_current()?;
-    let mut address = 0;
-    let mut answer = allocate(&raw mut address);
+    let mut answer = allocate(&raw mut handle);
     if answer.is_err_and(|failure| failure.is(CUresult::OUT_OF_MEMORY)) {
         make_room(context)?;
-        answer = allocate(&raw mut address);
+        answer = allocate(&raw mut handle);
     }
     answer
-        .map(|()| address)
+        .map(|()| handle)
         .map_err(|failure| out_of_memory(stream, bytes, failure))
 }
 

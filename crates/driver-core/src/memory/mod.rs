@@ -12,9 +12,10 @@ mod scope;
 mod view;
 
 pub(crate) use allocation::{Allocation, Span};
-pub(crate) use allocator::default_allocator;
 pub use allocator::{Allocator, DirectAllocator, StreamOrderedAllocator};
+pub(crate) use allocator::{default_allocator, with_retry};
 pub use buffer::DeviceBuffer;
+pub(crate) use copy::{queue, settle};
 pub use page_locked::{PageLockedAllocator, PinnedAllocator};
 pub use pinned::PinnedBuffer;
 pub use plain::{DeviceCopy, DevicePtr};

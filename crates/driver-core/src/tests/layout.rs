@@ -28,11 +28,31 @@ macro_rules! same_size {
 
 #[test]
 fn structures() {
-    same_layout!(CUDA_ARRAY_DESCRIPTOR = CUDA_ARRAY_DESCRIPTOR { Width, Height, Format, NumChannels });
     same_layout!(
-        CUDA_ARRAY3D_DESCRIPTOR = CUDA_ARRAY3D_DESCRIPTOR { Width, Height, Depth, Format, NumChannels, Flags }
+        CUDA_ARRAY_DESCRIPTOR = CUDA_ARRAY_DESCRIPTOR {
+            Width,
+            Height,
+            Format,
+            NumChannels
+        }
     );
-    same_layout!(CUDA_RESOURCE_DESC = CUDA_RESOURCE_DESC { resType, res, flags });
+    same_layout!(
+        CUDA_ARRAY3D_DESCRIPTOR = CUDA_ARRAY3D_DESCRIPTOR {
+            Width,
+            Height,
+            Depth,
+            Format,
+            NumChannels,
+            Flags
+        }
+    );
+    same_layout!(
+        CUDA_RESOURCE_DESC = CUDA_RESOURCE_DESC {
+            resType,
+            res,
+            flags
+        }
+    );
     same_layout!(
         CUDA_RESOURCE_LINEAR = CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_3 {
             devPtr,

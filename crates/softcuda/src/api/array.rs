@@ -180,7 +180,8 @@ fn line(dst: End, src: End, bytes: usize) -> Outcome<BoxCopy> {
             }
         }
     }
-    let pointer = |address: u64| std::ptr::with_exposed_provenance_mut::<std::ffi::c_void>(address as usize);
+    let pointer =
+        |address: u64| std::ptr::with_exposed_provenance_mut::<std::ffi::c_void>(address as usize);
     let (dst_kind, dst_host, dst_device, dst_array, dst_x) = parts(dst);
     let (src_kind, src_host, src_device, src_array, src_x) = parts(src);
     let description = CUDA_MEMCPY2D {

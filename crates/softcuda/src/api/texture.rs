@@ -274,7 +274,10 @@ fn created(texture: CUtexObject) -> Outcome<Created> {
 fn dimension_index(dimension: i32) -> Outcome<usize> {
     match usize::try_from(dimension) {
         Ok(index) if index < 3 => Ok(index),
-        _ => fail(CUresult::INVALID_VALUE, format!("dimension {dimension}: 0, 1 or 2")),
+        _ => fail(
+            CUresult::INVALID_VALUE,
+            format!("dimension {dimension}: 0, 1 or 2"),
+        ),
     }
 }
 
@@ -309,11 +312,17 @@ fn surface_reference(reference: CUsurfref) -> Outcome<Arc<SurfaceReference>> {
 /// The array or memory that a resource names.
 fn look_up(resource: &CUDA_RESOURCE_DESC) -> Outcome<Resource> {
     if resource.flags != 0 {
-        return fail(CUresult::INVALID_VALUE, "the flags of a resource must be zero");
+        return fail(
+            CUresult::INVALID_VALUE,
+            "the flags of a resource must be zero",
+        );
     }
     let mine = |found: Arc<Array>| -> Outcome<Arc<Array>> {
         if found.context.id != current()?.id {
-            return fail(CUresult::INVALID_VALUE, "the array belongs to another context");
+            return fail(
+                CUresult::INVALID_VALUE,
+                "the array belongs to another context",
+            );
         }
         Ok(found)
     };

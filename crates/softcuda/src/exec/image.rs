@@ -90,10 +90,16 @@ pub(crate) unsafe extern "C" fn query(
     let asked = Query::from_bits(query & !SURFACE);
     let (answer, kind) = if query & SURFACE != 0 {
         let surface = images.surface(handle);
-        (surface.map(|surface| surface.query(asked)), FaultKind::Surface)
+        (
+            surface.map(|surface| surface.query(asked)),
+            FaultKind::Surface,
+        )
     } else {
         let texture = images.texture(handle);
-        (texture.map(|texture| texture.query(asked)), FaultKind::Texture)
+        (
+            texture.map(|texture| texture.query(asked)),
+            FaultKind::Texture,
+        )
     };
     match answer {
         Some(answer) => {

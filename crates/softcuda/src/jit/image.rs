@@ -75,7 +75,13 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn image_helper(&mut self, helper: Helper, request: u32, object: &Operand, slots: Value) -> Lowered {
+    fn image_helper(
+        &mut self,
+        helper: Helper,
+        request: u32,
+        object: &Operand,
+        slots: Value,
+    ) -> Lowered {
         let site = self.unit.site(self.line, None);
         let site = self.iconst(I32, u64::from(site));
         let request = self.iconst(I32, u64::from(request));
@@ -94,7 +100,11 @@ impl Lower<'_, '_, '_> {
     pub(super) fn texture(&mut self, op: &Op, o: &[Operand]) -> Lowered {
         let geometry = geometry(op)?;
         let [result, coordinate] = [op.types.first(), op.types.get(1)].map(|ty| ty.copied());
-        if !matches!(result, Some(ScalarType::F32 | ScalarType::S32 | ScalarType::U32)) || op.vector != 4 {
+        if !matches!(
+            result,
+            Some(ScalarType::F32 | ScalarType::S32 | ScalarType::U32)
+        ) || op.vector != 4
+        {
             return Err("this type of result is not supported".to_owned());
         }
         let detail = match (op.opcode, op.modifiers.mipmap()) {
@@ -200,7 +210,11 @@ impl Lower<'_, '_, '_> {
             signed: ty.is_signed(),
         };
         let is_load = action == SurfaceAction::Load;
-        let (operand, data) = if is_load { (&o[1], &o[0]) } else { (&o[0], &o[1]) };
+        let (operand, data) = if is_load {
+            (&o[1], &o[0])
+        } else {
+            (&o[0], &o[1])
+        };
         let (object, coordinates) = object(operand)?;
         let needed = geometry.coordinates() + usize::from(geometry.is_layered());
         let Some(coordinates) = coordinates.get(..needed) else {

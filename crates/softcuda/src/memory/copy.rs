@@ -233,7 +233,9 @@ impl Given {
         let [x, y, z] = [self.x, self.y, self.z];
         let rows = u64::from(extent[1]);
         let slices = u64::from(extent[2]);
-        let fits = |from: u64, count: u64, limit: u64| from.checked_add(count).is_some_and(|end| end <= limit);
+        let fits = |from: u64, count: u64, limit: u64| {
+            from.checked_add(count).is_some_and(|end| end <= limit)
+        };
         if !fits(x, width, pitch) || !fits(y, height, rows) || !fits(z, depth, slices) {
             return fail(
                 CUresult::INVALID_VALUE,

@@ -218,7 +218,11 @@ impl Space {
     pub(crate) fn release(&self, block: &Block) {
         let mut table = lock(&self.table);
         let offset = block.address - self.base();
-        if table.blocks.get(&offset).is_some_and(|now| now.id == block.id) {
+        if table
+            .blocks
+            .get(&offset)
+            .is_some_and(|now| now.id == block.id)
+        {
             self.remove(&mut table, offset);
         }
     }

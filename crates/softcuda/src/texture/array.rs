@@ -142,7 +142,11 @@ impl Shape {
         [
             shrunk(width),
             shrunk(height),
-            if whole { depth.max(1) as u32 } else { shrunk(depth) },
+            if whole {
+                depth.max(1) as u32
+            } else {
+                shrunk(depth)
+            },
         ]
     }
 

@@ -84,6 +84,9 @@ impl Axis {
     pub(super) fn pair(self, coordinate: f32) -> Pair {
         let fixed = ((self.place(coordinate) - 0.5) * STEPS + 0.5).floor() as i64;
         let first = fixed >> 8;
-        ([self.texel(first), self.texel(first + 1)], (fixed & 0xff) as u32)
+        (
+            [self.texel(first), self.texel(first + 1)],
+            (fixed & 0xff) as u32,
+        )
     }
 }

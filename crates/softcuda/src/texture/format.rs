@@ -124,7 +124,10 @@ impl Format {
                 } else {
                     CUresult::NOT_SUPPORTED
                 },
-                format!("array format {:#x} is not supported by the software device", code.0),
+                format!(
+                    "array format {:#x} is not supported by the software device",
+                    code.0
+                ),
             ),
         }
     }
@@ -203,10 +206,11 @@ impl Format {
     /// The texel with these channels.
     pub(crate) fn texel(self, lanes: [u32; 4]) -> u128 {
         let width = self.channel.bytes() * 8;
-        let shifted = |index: u32| {
-            u128::from(self.channel.stored(lanes[index as usize])) << (index * width)
-        };
-        (0..self.channels).map(shifted).fold(0, |texel, part| texel | part)
+        let shifted =
+            |index: u32| u128::from(self.channel.stored(lanes[index as usize])) << (index * width);
+        (0..self.channels)
+            .map(shifted)
+            .fold(0, |texel, part| texel | part)
     }
 }
 
@@ -228,14 +232,23 @@ pub(super) unsafe fn read(address: u64, bytes: u32) -> u128 {
     // SAFETY: the caller vouches for the memory; atomic accesses race with no others of theirs.
     unsafe {
         match bytes {
-            1 => u128::from((*core::ptr::with_exposed_provenance::<AtomicU8>(at)).load(Ordering::Relaxed)),
-            2 => u128::from((*core::ptr::with_exposed_provenance::<AtomicU16>(at)).load(Ordering::Relaxed)),
-            4 => u128::from((*core::ptr::with_exposed_provenance::<AtomicU32>(at)).load(Ordering::Relaxed)),
-            8 => u128::from((*core::ptr::with_exposed_provenance::<AtomicU64>(at)).load(Ordering::Relaxed)),
+            1 => u128::from(
+                (*core::ptr::with_exposed_provenance::<AtomicU8>(at)).load(Ordering::Relaxed),
+            ),
+            2 => u128::from(
+                (*core::ptr::with_exposed_provenance::<AtomicU16>(at)).load(Ordering::Relaxed),
+            ),
+            4 => u128::from(
+                (*core::ptr::with_exposed_provenance::<AtomicU32>(at)).load(Ordering::Relaxed),
+            ),
+            8 => u128::from(
+                (*core::ptr::with_exposed_provenance::<AtomicU64>(at)).load(Ordering::Relaxed),
+            ),
             _ => {
                 let halves = core::ptr::with_exposed_provenance::<[AtomicU64; 2]>(at);
                 let [low, high] = &*halves;
-                u128::from(low.load(Ordering::Relaxed)) | u128::from(high.load(Ordering::Relaxed)) << 64
+                u128::from(low.load(Ordering::Relaxed))
+                    | u128::from(high.load(Ordering::Relaxed)) << 64
             }
         }
     }
@@ -250,10 +263,14 @@ pub(super) unsafe fn write(address: u64, bytes: u32, value: u128) {
     // SAFETY: the caller vouches for the memory; atomic accesses race with no others of theirs.
     unsafe {
         match bytes {
-            1 => (*core::ptr::with_exposed_provenance::<AtomicU8>(at)).store(value as u8, Ordering::Relaxed),
-            2 => (*core::ptr::with_exposed_provenance::<AtomicU16>(at)).store(value as u16, Ordering::Relaxed),
-            4 => (*core::ptr::with_exposed_provenance::<AtomicU32>(at)).store(value as u32, Ordering::Relaxed),
-            8 => (*core::ptr::with_exposed_provenance::<AtomicU64>(at)).store(value as u64, Ordering::Relaxed),
+            1 => (*core::ptr::with_exposed_provenance::<AtomicU8>(at))
+                .store(value as u8, Ordering::Relaxed),
+            2 => (*core::ptr::with_exposed_provenance::<AtomicU16>(at))
+                .store(value as u16, Ordering::Relaxed),
+            4 => (*core::ptr::with_exposed_provenance::<AtomicU32>(at))
+                .store(value as u32, Ordering::Relaxed),
+            8 => (*core::ptr::with_exposed_provenance::<AtomicU64>(at))
+                .store(value as u64, Ordering::Relaxed),
             _ => {
                 let halves = core::ptr::with_exposed_provenance::<[AtomicU64; 2]>(at);
                 let [low, high] = &*halves;

@@ -48,7 +48,12 @@ pub(super) struct Footprint {
 
 /// The footprint of a pixel with gradients `dx` and `dy`, in the units of coordinates that `scale` turns into texels of the
 /// base level.
-pub(super) fn footprint(sampler: &Sampler, dx: [f32; 3], dy: [f32; 3], scale: [f32; 3]) -> Footprint {
+pub(super) fn footprint(
+    sampler: &Sampler,
+    dx: [f32; 3],
+    dy: [f32; 3],
+    scale: [f32; 3],
+) -> Footprint {
     let length = |d: [f32; 3]| {
         let square = |axis: usize| {
             let texels = d[axis] * scale[axis];
@@ -63,7 +68,11 @@ pub(super) fn footprint(sampler: &Sampler, dx: [f32; 3], dy: [f32; 3], scale: [f
         (along_y, along_x, dy)
     };
     let most = sampler.anisotropy.clamp(1, 16);
-    let ratio = if shorter > 0.0 { longer / shorter } else { most as f32 };
+    let ratio = if shorter > 0.0 {
+        longer / shorter
+    } else {
+        most as f32
+    };
     let probes = (ratio.ceil() as u32).clamp(1, most);
     // The logarithm of zero is far below every level.
     Footprint {

@@ -26,6 +26,6 @@ pub(crate) use format::{Channel, Format};
 pub(crate) use handles::{Images, Objects};
 pub(crate) use object::{ALIGNMENT, Created, Resource, Sampler, Texture};
 pub(crate) use reference::{SurfaceReference, TextureReference};
-pub(crate) use sample::Slots;
 pub(crate) use request::{Detail, Geometry, Query, SurfaceAction, SurfaceRequest, TextureRequest};
+pub(crate) use sample::Slots;
 pub(crate) use surface::{Outside, Refused, Surface};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use cuprum_driver_sys::{
-    CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC, CUaddress_mode, CUfilter_mode, CUresult, flags,
+    CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC, CUaddress_mode, CUfilter_mode,
+    CUresult, flags,
 };
 
 use super::coordinate::AddressMode;
@@ -203,11 +204,7 @@ impl Texture {
         Ok(texture)
     }
 
-    fn of_array(
-        array: Arc<Array>,
-        is_mipmapped: bool,
-        sampler: Sampler,
-    ) -> Self {
+    fn of_array(array: Arc<Array>, is_mipmapped: bool, sampler: Sampler) -> Self {
         Self {
             kind: Kind::Array,
             sampler,
@@ -222,12 +219,7 @@ impl Texture {
         }
     }
 
-    fn of_linear(
-        address: u64,
-        format: Format,
-        bytes: u64,
-        sampler: Sampler,
-    ) -> Outcome<Self> {
+    fn of_linear(address: u64, format: Format, bytes: u64, sampler: Sampler) -> Outcome<Self> {
         let texel = u64::from(format.bytes());
         let texels = bytes / texel;
         if texels == 0 || texels > MAX_LINEAR {
@@ -262,7 +254,12 @@ impl Texture {
         sampler: Sampler,
     ) -> Outcome<Self> {
         let [most_width, most_height, most_pitch] = MAX_PITCHED;
-        if width == 0 || height == 0 || width > most_width || height > most_height || pitch > most_pitch {
+        if width == 0
+            || height == 0
+            || width > most_width
+            || height > most_height
+            || pitch > most_pitch
+        {
             return invalid(format!(
                 "a texture of {height} rows of {width} texels of linear memory, {pitch} bytes apart: at most \
                  {most_height}, {most_width} and {most_pitch}"
@@ -317,7 +314,10 @@ impl Texture {
                 given[0], given[1], given[2], self.extent[0], self.extent[1], self.extent[2]
             ));
         }
-        let (first, last) = (view.firstMipmapLevel as usize, view.lastMipmapLevel as usize);
+        let (first, last) = (
+            view.firstMipmapLevel as usize,
+            view.lastMipmapLevel as usize,
+        );
         if self.is_mipmapped {
             if first > last || last >= self.levels.len() {
                 return invalid(format!(
@@ -396,7 +396,7 @@ pub(super) fn query(extent: &[usize; 3], format: Format, query: Query) -> Option
         Query::Height => extent[1] as u32,
         Query::Depth | Query::ArraySize => extent[2] as u32,
         Query::ChannelDataType => super::surface::data_type(format.channel),
-        // OpenCL's CL_R, CL_RG and CL_RGBA.
+        // Those of `OpenCL`: CL_R, CL_RG and CL_RGBA.
         Query::ChannelOrder => match format.channels {
             1 => 0x10b0,
             2 => 0x10b2,
@@ -412,5 +412,8 @@ fn check_memory(address: u64, bytes: u64) -> Outcome {
             "a texture of linear memory at {address:#x}: its start must be a multiple of {ALIGNMENT} bytes"
         ));
     }
-    driver()?.space.check("texture memory", address, bytes).map(drop)
+    driver()?
+        .space
+        .check("texture memory", address, bytes)
+        .map(drop)
 }

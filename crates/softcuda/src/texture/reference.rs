@@ -31,8 +31,16 @@ fn check_flags(given: u32) -> Outcome {
 enum Bound {
     Array(Arc<Array>),
     Mipmap(Arc<Array>),
-    Linear { address: u64, bytes: u64 },
-    Rows { address: u64, width: usize, height: usize, pitch: usize },
+    Linear {
+        address: u64,
+        bytes: u64,
+    },
+    Rows {
+        address: u64,
+        width: usize,
+        height: usize,
+        pitch: usize,
+    },
 }
 
 /// What a texture reference has been told.
@@ -279,7 +287,11 @@ pub(crate) struct Bindings {
 
 impl References {
     /// The texture reference at this variable; a new one is made known.
-    pub(crate) fn texture(&self, context: &Arc<Context>, variable: u64) -> (Arc<TextureReference>, bool) {
+    pub(crate) fn texture(
+        &self,
+        context: &Arc<Context>,
+        variable: u64,
+    ) -> (Arc<TextureReference>, bool) {
         let mut list = lock(&self.textures);
         if let Some(known) = list.iter().find(|known| known.variable == Some(variable)) {
             return (Arc::clone(known), false);
@@ -290,7 +302,11 @@ impl References {
     }
 
     /// The surface reference at this variable; a new one is made known.
-    pub(crate) fn surface(&self, context: &Arc<Context>, variable: u64) -> (Arc<SurfaceReference>, bool) {
+    pub(crate) fn surface(
+        &self,
+        context: &Arc<Context>,
+        variable: u64,
+    ) -> (Arc<SurfaceReference>, bool) {
         let mut list = lock(&self.surfaces);
         if let Some(known) = list.iter().find(|known| known.variable == variable) {
             return (Arc::clone(known), false);
@@ -326,7 +342,9 @@ impl References {
         }
         for reference in lock(&self.surfaces).iter() {
             if let Some(surface) = &*lock(&reference.surface) {
-                bindings.surfaces.push((reference.variable, Arc::clone(surface)));
+                bindings
+                    .surfaces
+                    .push((reference.variable, Arc::clone(surface)));
             }
         }
         Ok(bindings)

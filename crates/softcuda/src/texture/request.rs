@@ -119,7 +119,6 @@ impl SurfaceAction {
         Self::And,
         Self::Or,
     ];
-
 }
 
 /// A surface access. Slots: the layer if there are layers, the coordinates, and from slot 4 the bytes to store.

@@ -73,7 +73,11 @@ impl Texture {
         };
         let level = self.level(number);
         let mut texel = [Some(0); 3];
-        for (axis, place) in texel.iter_mut().enumerate().take(request.geometry.coordinates()) {
+        for (axis, place) in texel
+            .iter_mut()
+            .enumerate()
+            .take(request.geometry.coordinates())
+        {
             let index = slots[layered + axis].cast_signed();
             let size = level.extent[axis];
             *place = if self.kind == Kind::Linear {
@@ -94,7 +98,13 @@ impl Texture {
         self.value(level, texel)
     }
 
-    fn read_cube(&self, detail: Detail, direction: [f32; 3], layer: Option<u32>, slots: &Slots) -> Value {
+    fn read_cube(
+        &self,
+        detail: Detail,
+        direction: [f32; 3],
+        layer: Option<u32>,
+        slots: &Slots,
+    ) -> Value {
         let face = cube::face(direction);
         let [s, t] = face.coordinates();
         let cubes = (self.level(0).extent[2] / 6).max(1);
@@ -198,7 +208,11 @@ impl Texture {
     fn axis(&self, level: &Level, axis: usize, place: &Place) -> Axis {
         let cube = place.seamless.is_some() || self.is_cube;
         Axis {
-            mode: if cube { AddressMode::Clamp } else { self.sampler.address[axis] },
+            mode: if cube {
+                AddressMode::Clamp
+            } else {
+                self.sampler.address[axis]
+            },
             normalized: self.sampler.normalized || cube,
             size: level.extent[axis],
         }
@@ -228,7 +242,11 @@ impl Texture {
             let weight = (0..place.axes)
                 .map(|axis| {
                     let second = pairs[axis].1;
-                    let share = if pick(axis) == 1 { second } else { 256 - second };
+                    let share = if pick(axis) == 1 {
+                        second
+                    } else {
+                        256 - second
+                    };
                     share as f32 / 256.0
                 })
                 .product::<f32>();
@@ -248,7 +266,14 @@ impl Texture {
     }
 
     /// A texel of a cube map that may lie beyond the edge of its face, on the neighbour.
-    fn across_edge(&self, level: &Level, face: u32, slice: u32, place: &Place, corner: [usize; 2]) -> [f32; 4] {
+    fn across_edge(
+        &self,
+        level: &Level,
+        face: u32,
+        slice: u32,
+        place: &Place,
+        corner: [usize; 2],
+    ) -> [f32; 4] {
         let size = level.extent[0];
         let index: [i64; 2] = core::array::from_fn(|axis| {
             let texels = f64::from(place.at[axis]) * f64::from(size) - 0.5;
@@ -256,15 +281,21 @@ impl Texture {
         });
         let inside = |i: i64| (0..i64::from(size)).contains(&i);
         if inside(index[0]) && inside(index[1]) {
-            return self.floats(level, [Some(index[0] as u32), Some(index[1] as u32), Some(slice)]);
+            return self.floats(
+                level,
+                [Some(index[0] as u32), Some(index[1] as u32), Some(slice)],
+            );
         }
         // The texel's centre, as a direction, points to the neighbour.
         let centre = index.map(|i| (i as f32 + 0.5) / size as f32 * 2.0 - 1.0);
         let found = cube::face(cube::direction(face, centre));
-        let texel = found.coordinates().map(|c| {
-            Some(((c * size as f32).floor() as i64).clamp(0, i64::from(size) - 1) as u32)
-        });
-        self.floats(level, [texel[0], texel[1], Some(slice - face + found.number)])
+        let texel = found
+            .coordinates()
+            .map(|c| Some(((c * size as f32).floor() as i64).clamp(0, i64::from(size) - 1) as u32));
+        self.floats(
+            level,
+            [texel[0], texel[1], Some(slice - face + found.number)],
+        )
     }
 
     /// One channel of the four texels around: (0, 1), (1, 1), (1, 0), (0, 0), the order of `tld4`.

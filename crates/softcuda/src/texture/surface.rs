@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use cuprum_driver_sys::CUresult;
 
-use super::{Array, Channel, Format, Geometry, Level, Query, SurfaceAction, SurfaceRequest, format};
+use super::{
+    Array, Channel, Format, Geometry, Level, Query, SurfaceAction, SurfaceRequest, format,
+};
 use crate::error::{Outcome, fail};
 
 /// What happens to an access outside.
@@ -51,19 +53,28 @@ impl Surface {
     }
 
     pub(crate) fn query(&self, query: Query) -> u32 {
-        super::object::query(&self.array.shape.extent, self.array.shape.format, query)
-            .unwrap_or(match query {
+        super::object::query(&self.array.shape.extent, self.array.shape.format, query).unwrap_or(
+            match query {
                 Query::MipmapLevels | Query::Samples => 1,
                 _ => 0,
-            })
+            },
+        )
     }
 
     /// Executes an access. Slots: see [`SurfaceRequest`]; what is loaded comes into the first ones.
-    pub(crate) fn access(&self, request: SurfaceRequest, slots: &mut super::sample::Slots) -> Result<(), Refused> {
+    pub(crate) fn access(
+        &self,
+        request: SurfaceRequest,
+        slots: &mut super::sample::Slots,
+    ) -> Result<(), Refused> {
         let level = self.array.base();
         let texel = self.array.shape.format;
         let formatted = request.action == SurfaceAction::StoreFormatted;
-        let bytes = if formatted { texel.bytes() } else { request.bytes };
+        let bytes = if formatted {
+            texel.bytes()
+        } else {
+            request.bytes
+        };
         let found = place(level, request, texel, bytes, slots)?;
         let Some(address) = found else {
             if request.action == SurfaceAction::Load {
@@ -72,7 +83,10 @@ impl Surface {
             return Ok(());
         };
         let lanes = [slots[4], slots[5], slots[6], slots[7]];
-        let given = lanes.iter().rev().fold(0u128, |all, &lane| all << 32 | u128::from(lane));
+        let given = lanes
+            .iter()
+            .rev()
+            .fold(0u128, |all, &lane| all << 32 | u128::from(lane));
         // SAFETY: `place` has found all bytes inside of the level, aligned, and the surface keeps the array.
         unsafe {
             match request.action {
@@ -107,7 +121,11 @@ fn place(
     } else {
         i64::from(coordinate(0))
     };
-    let y = if request.geometry.coordinates() > 1 { coordinate(1) } else { 0 };
+    let y = if request.geometry.coordinates() > 1 {
+        coordinate(1)
+    } else {
+        0
+    };
     let z = match request.geometry {
         Geometry::D3 => coordinate(2),
         _ if layered == 1 => slots[0].cast_signed(),
@@ -119,7 +137,11 @@ fn place(
     let row = i64::from(level.extent[0]) * i64::from(texel.bytes());
     let last = row - i64::from(bytes);
     let inside = |value: i32, size: u32| u32::try_from(value).is_ok_and(|value| value < size);
-    if last >= 0 && (0..=last).contains(&x) && inside(y, level.extent[1]) && inside(z, level.extent[2]) {
+    if last >= 0
+        && (0..=last).contains(&x)
+        && inside(y, level.extent[1])
+        && inside(z, level.extent[2])
+    {
         return Ok(Some(
             level.address + z as u64 * level.slice + y as u64 * level.pitch + x as u64,
         ));
@@ -127,7 +149,8 @@ fn place(
     match request.outside {
         Outside::Trap => Err(Refused::Bounds([x as i32, y])),
         Outside::Clamp if last >= 0 => {
-            let clamp = |value: i32, size: u32| u64::from((value.max(0).cast_unsigned()).min(size - 1));
+            let clamp =
+                |value: i32, size: u32| u64::from((value.max(0).cast_unsigned()).min(size - 1));
             // The last place where an access of this size is aligned.
             let x = x.clamp(0, last / i64::from(bytes) * i64::from(bytes)) as u64;
             Ok(Some(
@@ -173,7 +196,9 @@ unsafe fn reduce(address: u64, request: SurfaceRequest, operand: u64) {
     if request.bytes == 8 {
         // SAFETY: the caller vouches for eight aligned bytes.
         let cell = unsafe { &*core::ptr::with_exposed_provenance::<AtomicU64>(at) };
-        cell.update(Ordering::Relaxed, Ordering::Relaxed, |old| combine(old, true));
+        cell.update(Ordering::Relaxed, Ordering::Relaxed, |old| {
+            combine(old, true)
+        });
     } else {
         // SAFETY: the caller vouches for four aligned bytes.
         let cell = unsafe { &*core::ptr::with_exposed_provenance::<AtomicU32>(at) };
@@ -182,7 +207,7 @@ unsafe fn reduce(address: u64, request: SurfaceRequest, operand: u64) {
     }
 }
 
-/// The number by which OpenCL, whose constants PTX answers, calls the type of a channel.
+/// The number by which `OpenCL`, whose constants PTX answers, calls the type of a channel.
 pub(super) fn data_type(channel: Channel) -> u32 {
     match channel {
         Channel::I8 => 0x10d7,

@@ -199,7 +199,7 @@ fn a_rectangle_leaves_its_surroundings_alone() {
     );
     copy.srcXInBytes = 16;
     copy.dstMemoryType = CUmemorytype::ARRAY;
-    no!(NOT_SUPPORTED, cuMemcpy2D_v2(&copy));
+    no!(INVALID_HANDLE, cuMemcpy2D_v2(&copy));
     copy.dstMemoryType = CUmemorytype(9);
     no!(INVALID_VALUE, cuMemcpy2D_v2(&copy));
     no!(INVALID_VALUE, cuMemcpy2D_v2(std::ptr::null()));
