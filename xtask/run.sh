@@ -29,7 +29,8 @@ for s in "$@"; do
       stage $s-tests sanitize $s bin/tests --skip faults:: '[cuda:0';;
     bench)
       nvcc -O3 -std=c++17 -arch=native --shared -Xcompiler -fPIC benches/peers/peers.cu -o "$work/libpeers.so" -lcuda || exit 1
-      CUPRUM_PEERS=$work/libpeers.so stage bench bin/benches --bench ${BENCH:-};;
+      nvcc -O2 -std=c++17 benches/peers/first_kernel.cpp -o "$work/first_kernel" -ldl || exit 1
+      CUPRUM_PEERS=$work/libpeers.so CUPRUM_FIRST_KERNEL_PEER=$work/first_kernel stage bench bin/benches --bench ${BENCH:-};;
     all) "$here/run.sh" facts cubins tests corpus tour sanitize bench; exit $?;;
     *) echo "unknown stage $s"; exit 2;;
   esac

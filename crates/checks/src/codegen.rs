@@ -1,7 +1,8 @@
 //! Run-time compilation, as a program on this device sees it.
 
+use cuprum::codegen::repr::{Complex, vector};
 use cuprum::codegen::tuner::{Candidate, Reason, Scale, Space, Tunable, Tuner, Verdict};
-use cuprum::codegen::{LinkedModule, Provenance, Source, Template};
+use cuprum::codegen::{DeviceRepr, LinkedModule, Provenance, Source, Template};
 use cuprum::prelude::{DeviceBuffer, LaunchConfig, SourceModule, Stream};
 
 use crate::check::{Check, Failure, Report, Subject, check, ensure, ensure_eq};
@@ -18,6 +19,8 @@ pub(crate) fn checks() -> Vec<Check> {
         check!(resources_are_told),
         check!(templates_are_rendered_for_the_device),
         check!(tuning_finds_what_works),
+        check!(layouts_are_those_of_rust),
+        check!(headers_of_cuda_and_its_libraries),
     ]
 }
 
@@ -294,4 +297,76 @@ fn tuning_finds_what_works(subject: &Subject) -> Result<Report, Failure> {
     }
     ensure_eq!(first.best().0, second.best().0, "the best");
     Ok(Report::exact(9))
+}
+
+/// What the device's compiler says of each vector type and of complex numbers is what Rust says.
+fn layouts_are_those_of_rust(subject: &Subject) -> Result<Report, Failure> {
+    macro_rules! layouts {
+        ($($ty:ident)+) => {
+            [$((<vector::$ty as DeviceRepr>::c_type().to_string(), size_of::<vector::$ty>(), align_of::<vector::$ty>())),+]
+        };
+    }
+    let mut wanted = layouts! {
+        Char1 Char2 Char3 Char4 Uchar1 Uchar2 Uchar3 Uchar4 Short1 Short2 Short3 Short4 Ushort1 Ushort2 Ushort3 Ushort4
+        Int1 Int2 Int3 Int4 Uint1 Uint2 Uint3 Uint4 Long1 Long2 Long3 Long4 Ulong1 Ulong2 Ulong3 Ulong4
+        Longlong1 Longlong2 Longlong3 Longlong4 Ulonglong1 Ulonglong2 Ulonglong3 Ulonglong4
+        Float1 Float2 Float3 Float4 Double1 Double2 Double3 Double4 Half2 Bfloat162
+    }
+    .to_vec();
+    wanted.extend([
+        (
+            Complex::<f32>::c_type().to_string(),
+            8,
+            align_of::<Complex<f32>>(),
+        ),
+        (
+            Complex::<f64>::c_type().to_string(),
+            16,
+            align_of::<Complex<f64>>(),
+        ),
+    ]);
+    let names: Vec<&str> = wanted.iter().map(|(name, ..)| name.as_str()).collect();
+    let layouts = Source::new(
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuprum/complex.h>\n",
+    )
+    .layouts(&subject.context, &names)?;
+    for ((name, size, align), layout) in wanted.iter().zip(&layouts) {
+        ensure_eq!(
+            (layout.size, layout.align),
+            (*size, *align),
+            "size and alignment of {name}"
+        );
+    }
+    Ok(Report::exact(layouts.len() as u64))
+}
+
+/// CUDA's own headers, cooperative groups, cuRAND's device functions, CUB and libcu++, each used by a kernel.
+fn headers_of_cuda_and_its_libraries(subject: &Subject) -> Result<Report, Failure> {
+    let run = |source: &str, want: &[i32]| -> Result<Report, Failure> {
+        let kernels = Kernels::new(subject, source)?;
+        let got: Vec<i32> = kernels.fill("k", LaunchConfig::grid_1d(1, 64), want.len())?;
+        equal("out", &got, want)
+    };
+    let half = run(
+        "#include <cuda_fp16.h>\n__global__ void k(int *x) { if (threadIdx.x == 0) x[0] = __half2int_rn(__hmul(__float2half(2.5f), __int2half_rn(4))); }",
+        &[10],
+    )?;
+    let groups = run(
+        "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\nnamespace cg = cooperative_groups;\n__global__ void k(int *x) { auto warp = cg::tiled_partition<32>(cg::this_thread_block()); int sum = cg::reduce(warp, (int)threadIdx.x, cg::plus<int>()); if (warp.thread_rank() == 0) x[threadIdx.x / 32] = sum; }",
+        &[31 * 32 / 2, 31 * 32 / 2 + 32 * 32],
+    )?;
+    let cub = run(
+        "#include <cub/block/block_reduce.cuh>\n__global__ void k(int *x) { using Reduce = cub::BlockReduce<int, 64>; __shared__ typename Reduce::TempStorage space; int sum = Reduce(space).Sum(threadIdx.x); if (threadIdx.x == 0) x[0] = sum; }",
+        &[63 * 32],
+    )?;
+    let libcu = run(
+        "#include <cuda/std/array>\n#include <cuda/atomic>\n__global__ void k(int *x) { cuda::std::array<int, 2> a{3, 4}; cuda::atomic_ref<int, cuda::thread_scope_device> all(*x); all.fetch_add(a[threadIdx.x % 2]); }",
+        &[7 * 32],
+    )?;
+    // The first number of XORWOW's sequence 0 for seed 0 is any number; that two states of one seed agree, and of two do not, is known.
+    let curand = run(
+        "#include <curand_kernel.h>\n__global__ void k(int *x) { if (threadIdx.x) return; curandState a, b, c; curand_init(7, 0, 0, &a); curand_init(7, 0, 0, &b); curand_init(8, 0, 0, &c); unsigned u = curand(&a); x[0] = u == curand(&b); x[1] = u == curand(&c); float f = curand_uniform(&a); x[2] = f > 0.0f && f <= 1.0f; }",
+        &[1, 0, 1],
+    )?;
+    Ok(half.and(groups).and(cub).and(libcu).and(curand))
 }

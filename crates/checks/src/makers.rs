@@ -21,6 +21,8 @@ pub(crate) fn checks() -> Vec<Check> {
         check!(scans_in_place_and_of_expressions),
         check!(nothing_is_a_normal_length),
         check!(wrong_arguments_are_named),
+        check!(elements_beyond_31_bits, Alone),
+        check!(vectors_beyond_31_bits, GpuOnly, Alone),
     ]
 }
 
@@ -593,4 +595,70 @@ fn wrong_arguments_are_named(subject: &Subject) -> Result<Report, Failure> {
     }
     equal("y", &y.to_vec()?, &[0.0; 4])?;
     Ok(Report::exact(count))
+}
+
+/// A length that no `int` holds.
+const LONG: usize = (1 << 31) + 1;
+
+/// Only the last elements are touched, so that a software device commits no memory for the others.
+fn elements_beyond_31_bits(subject: &Subject) -> Result<Report, Failure> {
+    let stream = &subject.stream;
+    // SAFETY: only element i is written.
+    let kernel = unsafe {
+        ElementwiseKernel::new(
+            &subject.context,
+            "unsigned char *x",
+            "x[i] = (i * 5 + n) % 251",
+        )?
+    };
+    // SAFETY: of the buffer only what the calls below have written is read.
+    let mut x = unsafe { DeviceBuffer::<u8>::uninit(stream, LONG)? };
+    let want = |i: usize| ((i * 5 + LONG) % 251) as u8;
+    kernel.call_on(stream, (LONG - 100)..LONG, (&mut x,))?;
+    kernel.call_on(stream, Elements::slice(-101, -301, -2), (&mut x,))?;
+    let ends: Vec<u8> = ((LONG - 100)..LONG).map(want).collect();
+    equal("the last", &x.slice((LONG - 100)..).to_vec()?, &ends)?;
+    for k in 0..100 {
+        let at = LONG - 101 - 2 * k;
+        ensure_eq!(x.slice(at..=at).to_vec()?, vec![want(at)], "element {at}");
+    }
+    Ok(Report::exact(200))
+}
+
+/// Every element of long vectors (public report: more than 2^31 elements): filled, summed, and scanned.
+fn vectors_beyond_31_bits(subject: &Subject) -> Result<Report, Failure> {
+    let stream = &subject.stream;
+    // SAFETY: only element i of each vector is accessed.
+    let (fill, sum, scan) = unsafe {
+        (
+            ElementwiseKernel::new(
+                &subject.context,
+                "unsigned char *x, unsigned char v",
+                "x[i] = v",
+            )?,
+            ReductionKernel::<u64>::new(&subject.context, "const unsigned char *x", "0", "a + b")?,
+            ScanKernel::<u8>::inclusive("unsigned char *x", "a + b").build(&subject.context)?,
+        )
+    };
+    // SAFETY: the call below writes every element.
+    let mut x = unsafe { DeviceBuffer::<u8>::uninit(stream, LONG)? };
+    fill.call(stream, (&mut x, 1_u8))?;
+    ensure_eq!(
+        sum.call(stream, (&x,))?,
+        LONG as u64,
+        "the sum of as many ones"
+    );
+    // Zeros with a one at 1 and one at the end: 0, then 1 up to the element before the last, then 2.
+    fill.call(stream, (&mut x, 0_u8))?;
+    fill.call_on(stream, 1..2, (&mut x, 1_u8))?;
+    fill.call_on(stream, (LONG - 1)..LONG, (&mut x, 1_u8))?;
+    scan.call(stream, (&mut x,))?;
+    equal("the first", &x.slice(..3).to_vec()?, &[0, 1, 1])?;
+    equal("the last", &x.slice((LONG - 3)..).to_vec()?, &[1, 1, 2])?;
+    ensure_eq!(
+        sum.call(stream, (&x,))?,
+        LONG as u64,
+        "the sum of what was scanned"
+    );
+    Ok(Report::exact(8))
 }

@@ -1,6 +1,7 @@
 //! Several sources as one module.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cuprum_driver_core::{Context, Function, Module};
@@ -8,6 +9,7 @@ use cuprum_driver_core::{Context, Function, Module};
 use crate::compile::{Image, compile_for};
 use crate::error::{Error, ErrorKind, Result};
 use crate::module::{named, request_for};
+use crate::nvrtc::{Nvrtc, Surroundings};
 use crate::source::Source;
 
 /// Sources and images that are compiled for each other and linked: what one declares `extern` is what another defines, as
@@ -63,13 +65,48 @@ impl LinkBuilder {
         self
     }
 
-    /// An image that was made relocatable: PTX text, or a cubin or fat binary where the device is a GPU. The name is for messages.
+    /// An image that was made relocatable: PTX text, or where the device is a GPU also a cubin, a fat binary, an object file with device
+    /// code in it or a library of those. The name is for messages.
     pub fn image(mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         self.parts.push(Part::Image {
             name: name.into(),
             bytes: bytes.into(),
         });
         self
+    }
+
+    /// The file at `path`: PTX, a cubin, a fat binary, an object file with device code in it, or a library of those. What it is, its
+    /// content tells.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] if it cannot be read.
+    pub fn file(self, path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|error| Error::io("read", path, error))?;
+        Ok(self.image(path.display().to_string(), bytes))
+    }
+
+    /// CUDA's device runtime, for kernels that launch kernels: `libcudadevrt.a` of the compiler's toolkit or wheel, of `CUDA_HOME` and
+    /// `CUDA_PATH`, of the loader's path, or of the system.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`], with the directories that were looked at.
+    pub fn device_runtime(self) -> Result<Self> {
+        let dirs = Surroundings::from_env().device_library_dirs(Nvrtc::find().ok());
+        match find_in(&dirs, DEVICE_RUNTIME) {
+            Some(path) => self.file(path),
+            None => {
+                let looked: Vec<String> =
+                    dirs.iter().map(|dir| dir.display().to_string()).collect();
+                Err(Error::new(
+                    ErrorKind::NotFound,
+                    format!(
+                        "{DEVICE_RUNTIME} is in none of {}: set CUDA_HOME to a CUDA toolkit, or give the file to LinkBuilder::file",
+                        looked.join(", ")
+                    ),
+                ))
+            }
+        }
     }
 
     /// Compiles the sources, links all and loads the result.
@@ -105,6 +142,20 @@ impl LinkBuilder {
             inner: Arc::new(Inner { module, images }),
         })
     }
+}
+
+/// CUDA's device runtime.
+const DEVICE_RUNTIME: &str = if cfg!(windows) {
+    "cudadevrt.lib"
+} else {
+    "libcudadevrt.a"
+};
+
+/// The first file of this name in the directories.
+fn find_in(dirs: &[PathBuf], name: &str) -> Option<PathBuf> {
+    dirs.iter()
+        .map(|dir| dir.join(name))
+        .find(|path| path.is_file())
 }
 
 /// The source, compiled so that it can be linked.
@@ -184,5 +235,30 @@ impl fmt::Debug for LinkedModule {
         f.debug_struct("LinkedModule")
             .field("kernels", &kernels)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_device_runtime_is_looked_for_beside_toolkits_and_on_the_loaders_path() {
+        let root = tempfile::tempdir().expect("a directory");
+        let (toolkit, loader) = (root.path().join("toolkit"), root.path().join("loader"));
+        std::fs::create_dir_all(toolkit.join("lib64")).expect("created");
+        std::fs::create_dir_all(&loader).expect("created");
+        let surroundings = Surroundings {
+            toolkits: vec![toolkit.clone()],
+            loader_dirs: vec![loader.clone()],
+            ..Surroundings::from_env()
+        };
+        let find = || find_in(&surroundings.device_library_dirs(None), DEVICE_RUNTIME);
+        let in_loader = loader.join(DEVICE_RUNTIME);
+        std::fs::write(&in_loader, "!<arch>\n").expect("written");
+        assert_eq!(find(), Some(in_loader));
+        let in_toolkit = toolkit.join("lib64").join(DEVICE_RUNTIME);
+        std::fs::write(&in_toolkit, "!<arch>\n").expect("written");
+        assert_eq!(find(), Some(in_toolkit));
     }
 }

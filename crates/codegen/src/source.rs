@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest as _, Sha256};
 
@@ -48,12 +48,13 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source with no options, named `kernel.cu`.
+    /// A source named `kernel.cu`, with no options but those that `CUPRUM_NVRTC_OPTIONS` gives to every source of the process (parted by
+    /// white space; `-lineinfo` for one makes faults and profilers name lines).
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             file_name: "kernel.cu".into(),
-            options: Vec::new(),
+            options: default_options().to_vec(),
             include_dirs: Vec::new(),
             headers: Vec::new(),
             name_expressions: Vec::new(),
@@ -307,11 +308,10 @@ impl Source {
         }
         field("extern", &[u8::from(self.extern_c)]);
         field("virtual", &[u8::from(self.virtual_headers)]);
-        for (name, text) in headers::VIRTUAL {
-            if self.virtual_headers || headers::is_own(name) {
-                field(name, text.as_bytes());
-            }
-        }
+        field(
+            "supplied",
+            &headers::digest(self.virtual_headers).to_le_bytes(),
+        );
         if self.depends_on_directory()
             && let Ok(dir) = std::env::current_dir()
         {
@@ -343,6 +343,16 @@ impl Source {
             || quoted(&self.text)
             || self.headers.iter().any(|(_, text)| quoted(text))
     }
+}
+
+/// The options of every source, read once.
+fn default_options() -> &'static [String] {
+    static OPTIONS: OnceLock<Vec<String>> = OnceLock::new();
+    OPTIONS.get_or_init(|| {
+        std::env::var("CUPRUM_NVRTC_OPTIONS")
+            .map(|text| text.split_whitespace().map(str::to_owned).collect())
+            .unwrap_or_default()
+    })
 }
 
 /// The number of the line after a text, as the compiler counts it: `#line` directives count.

@@ -219,6 +219,41 @@ fn sources_are_linked() {
     assert_eq!(error.kind(), ErrorKind::Source);
 }
 
+/// Files are linked by what they hold. A library of machine code is a GPU's; the software device says so.
+#[test]
+fn files_are_linked() {
+    let context = context();
+    let dir = tempfile::tempdir().expect("a directory");
+    let main = Source::new(
+        "extern __device__ int five(); extern \"C\" __global__ void k(int *x) { *x = five(); }",
+    );
+    let library = Source::new("__device__ int five() { return 5; }").file_name("five.cu");
+    let (ptx, archive) = (dir.path().join("fünf.ptx"), dir.path().join("libfive.a"));
+    std::fs::write(&ptx, compile_relocatable(&library)).expect("written");
+    std::fs::write(&archive, b"!<arch>\n").expect("written");
+    let with = |path: &std::path::Path| {
+        LinkedModule::builder()
+            .source(main.clone())
+            .file(path)
+            .and_then(|builder| builder.build(&context))
+    };
+    let module = with(&ptx).expect("links");
+    let stream = context.default_stream();
+    let mut x = DeviceBuffer::from_slice(&stream, &[0]).expect("copied");
+    let k = module.function("k").expect("found");
+    // SAFETY: one thread writes x[0].
+    unsafe { k.launch(&stream, LaunchConfig::grid_1d(1, 1), (&mut x,)) }.expect("launched");
+    assert_eq!(x.to_vec().expect("back"), [5]);
+    let error = with(&archive).expect_err("no PTX").to_string();
+    assert!(
+        error.contains("libfive.a") && error.contains("software devices link PTX text only"),
+        "{error}"
+    );
+    let error = with(&dir.path().join("none.o")).expect_err("no file");
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.to_string().contains("none.o"), "{error}");
+}
+
 fn compile_relocatable(source: &Source) -> Vec<u8> {
     let source = source.clone().option("-rdc=true");
     let image = cuprum_codegen::compile(&source, Target::Ptx(80)).expect("compiles");

@@ -52,6 +52,7 @@ fn process(cache: &Path, nvrtc: &Path) -> Command {
         .env("CUPRUM_FETCH", "0")
         .env_remove("CUPRUM_CACHE")
         .env_remove("CUPRUM_CACHE_SIZE")
+        .env_remove("CUPRUM_NVRTC_OPTIONS")
         .stdout(Stdio::piped());
     command
 }
@@ -118,6 +119,20 @@ fn damaged_entries_are_made_anew() {
         assert_eq!(run(&mut process(root.path(), &nvrtc)), ["compiled"]);
         assert_eq!(run(&mut process(root.path(), &nvrtc)), ["cached"]);
     }
+}
+
+/// Options for every source of a process are options like others: in the key, and refused if they are none.
+#[test]
+fn options_for_every_source() {
+    let root = tempfile::tempdir().expect("a directory");
+    let nvrtc = nvrtc();
+    let with =
+        |options: &str| run(process(root.path(), &nvrtc).env("CUPRUM_NVRTC_OPTIONS", options));
+    assert_eq!(with(""), ["compiled"]);
+    assert_eq!(with(" -lineinfo  --use_fast_math "), ["compiled"]);
+    assert_eq!(with("-lineinfo --use_fast_math"), ["cached"]);
+    assert_eq!(with("--no-such-option"), ["Option"]);
+    assert_eq!(with(""), ["cached"]);
 }
 
 #[test]

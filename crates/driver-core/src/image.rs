@@ -2,15 +2,22 @@
 
 use crate::{Error, ErrorKind, Result};
 
-/// The kinds of image that a driver loads.
+/// The kinds of image that a driver loads or links.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Kind<'a> {
     Ptx(&'a str),
     Cubin,
     FatBinary,
+    /// An object file of the host with device code in it: to be linked only.
+    Object,
+    /// An archive of such: to be linked only.
+    Library,
 }
 
 const ELF: &[u8] = b"\x7fELF";
+const ARCHIVE: &[u8] = b"!<arch>\n";
+/// The hosts' machines in an ELF header: x86-64 and aarch64.
+const HOSTS: [u16; 2] = [62, 183];
 const FAT_BINARY: u32 = 0xba55_ed50;
 /// The size of the header of a fat binary, bytes.
 const FAT_HEADER: usize = 16;
@@ -18,9 +25,19 @@ const FAT_HEADER: usize = 16;
 /// Tells what `image` is and checks that the sizes it claims lie inside it.
 pub(crate) fn kind(image: &[u8]) -> Result<Kind<'_>> {
     if image.starts_with(ELF) {
-        return check_elf(image)
-            .map(|()| Kind::Cubin)
-            .ok_or_else(|| refuse("the cubin is cut short", image));
+        let host = u16_at(image, 18).is_some_and(|machine| HOSTS.contains(&machine));
+        let (kind, cut) = if host {
+            (Kind::Object, "the object file is cut short")
+        } else {
+            (Kind::Cubin, "the cubin is cut short")
+        };
+        return match check_elf(image) {
+            Some(()) => Ok(kind),
+            None => Err(refuse(cut, image)),
+        };
+    }
+    if image.starts_with(ARCHIVE) {
+        return Ok(Kind::Library);
     }
     if u32_at(image, 0) == Some(FAT_BINARY) {
         let whole = u16_at(image, 6)

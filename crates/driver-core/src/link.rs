@@ -42,30 +42,28 @@ impl Module {
         Self::linked_images(context, &named)
     }
 
-    /// Links images that were made for it (`-rdc=true`), each with a name for messages, and loads the result: PTX texts, cubins and
-    /// fat binaries, mixed as they come. Software devices take PTX only.
+    /// Links images that were made for it (`-rdc=true`), each with a name for messages, and loads the result: PTX texts, cubins,
+    /// fat binaries, object files of the host with device code in them, and libraries of those, mixed as they come. Software devices
+    /// take PTX only.
     ///
     /// # Errors
-    /// As [`Module::linked`]; [`ErrorKind::InvalidImage`] also for an image that is none of the three, or cut short.
+    /// As [`Module::linked`]; [`ErrorKind::InvalidImage`] also for an image that is none of these, or cut short.
     pub fn linked_images(context: &Context, parts: &[(&str, &[u8])]) -> Result<Self> {
         let mut inputs = Vec::new();
         for (name, bytes) in parts {
             let about = |error: Error| error.fact("part", format_args!("`{name}`"));
-            let input = match image::kind(bytes).map_err(about)? {
-                image::Kind::Ptx(text) => Input {
-                    kind: CUjitInputType::PTX,
-                    // The size of PTX counts a null at its end.
-                    bytes: [text.as_bytes(), b"\0"].concat().into(),
-                },
-                image::Kind::Cubin => Input {
-                    kind: CUjitInputType::CUBIN,
-                    bytes: (*bytes).into(),
-                },
-                image::Kind::FatBinary => Input {
-                    kind: CUjitInputType::FATBINARY,
-                    bytes: (*bytes).into(),
-                },
+            let (kind, bytes) = match image::kind(bytes).map_err(about)? {
+                // The size of PTX counts a null at its end.
+                image::Kind::Ptx(text) => (
+                    CUjitInputType::PTX,
+                    Cow::Owned([text.as_bytes(), b"\0"].concat()),
+                ),
+                image::Kind::Cubin => (CUjitInputType::CUBIN, Cow::Borrowed(*bytes)),
+                image::Kind::FatBinary => (CUjitInputType::FATBINARY, Cow::Borrowed(*bytes)),
+                image::Kind::Object => (CUjitInputType::OBJECT, Cow::Borrowed(*bytes)),
+                image::Kind::Library => (CUjitInputType::LIBRARY, Cow::Borrowed(*bytes)),
             };
+            let input = Input { kind, bytes };
             inputs.push((name, input));
         }
         let link = Link::begin(context)?;
@@ -119,8 +117,8 @@ impl<'a> Link<'a> {
         let name = CString::new(name.split('\0').next().unwrap_or_default())
             .expect("the text ends before a null byte");
         let bytes = &*input.bytes;
-        // SAFETY: the link lives; the bytes are read during the call, and hold a null at the end of PTX and all of what a cubin or fat
-        // binary says of its size; no options.
+        // SAFETY: the link lives; the bytes are read during the call, and hold a null at the end of PTX and all of what an image
+        // says of its size; no options.
         unsafe {
             call!(
                 self.context.driver(),

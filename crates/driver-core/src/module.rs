@@ -74,6 +74,10 @@ impl Module {
                     error.fact("image", format_args!("cubin of {} bytes", image.len()))
                 })
             }
+            image::Kind::Object | image::Kind::Library => Err(Error::new(
+                ErrorKind::InvalidImage,
+                "object files and libraries are linked with others, not loaded: Module::linked_images",
+            )),
             image::Kind::FatBinary => {
                 // SAFETY: a fat binary whose own size lies inside the slice.
                 unsafe { Self::load(context, image.as_ptr().cast::<c_void>()) }.map_err(|error| {

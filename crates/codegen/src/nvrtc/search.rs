@@ -53,6 +53,34 @@ impl Surroundings {
     }
 }
 
+impl Surroundings {
+    /// Where libraries of device code may lie: beside a compiler, in the toolkits, on the loader's path, in the system.
+    pub(crate) fn device_library_dirs(&self, compiler: Option<super::Nvrtc>) -> Vec<PathBuf> {
+        let beside = compiler
+            .and_then(|nvrtc| nvrtc.path().parent().map(Path::to_owned))
+            .into_iter();
+        // CUDA 12's wheels have a folder each.
+        let sibling = beside.clone().filter_map(|lib| {
+            let nvidia = lib.parent()?.parent()?;
+            Some(nvidia.join("cuda_runtime").join("lib"))
+        });
+        let toolkits = self.toolkits.iter().flat_map(|root| library_dirs(root));
+        let system = ["/usr/lib/x86_64-linux-gnu", "/usr/local/cuda/lib64"].map(PathBuf::from);
+        let mut dirs: Vec<PathBuf> = Vec::new();
+        for dir in beside
+            .chain(sibling)
+            .chain(toolkits)
+            .chain(self.loader_dirs.iter().cloned())
+            .chain(system)
+        {
+            if !dirs.contains(&dir) {
+                dirs.push(dir);
+            }
+        }
+        dirs
+    }
+}
+
 /// Whether the value of `CUPRUM_FETCH` allows fetching: anything but nothing and 0.
 fn fetch_allowed(value: Option<OsString>) -> bool {
     value.is_some_and(|value| !value.is_empty() && value != "0")

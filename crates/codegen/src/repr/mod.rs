@@ -22,12 +22,14 @@
 mod argument;
 mod complex;
 mod declarations;
+mod layout;
 mod scalar;
 pub mod vector;
 
 pub use argument::{CArgument, parse_c_arg, parse_c_args};
 pub use cuprum_driver_core::{DeviceCopy, DevicePtr};
 pub use declarations::{CType, Declarations, Member};
+pub use layout::Layout;
 pub use num_complex::Complex;
 pub use scalar::Scalar;
 

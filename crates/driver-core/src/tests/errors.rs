@@ -147,6 +147,11 @@ fn images_cut_short_are_refused() {
     Module::from_image(&context, &fat).unwrap();
     assert_snapshot!(refuse(b"\xff\xfe"), @"the image is no cubin, fat binary or PTX text (image of 2 bytes)");
     refuse(b"");
+    // Object files and libraries are for linking.
+    elf[18] = 62; // x86-64
+    assert_snapshot!(refuse(&elf), @"object files and libraries are linked with others, not loaded: Module::linked_images");
+    assert_snapshot!(refuse(&elf[..100]), @"the object file is cut short (image of 100 bytes)");
+    assert_snapshot!(refuse(b"!<arch>\n"), @"object files and libraries are linked with others, not loaded: Module::linked_images");
     Module::from_image(&context, b".version 8.0\0").unwrap();
 }
 
