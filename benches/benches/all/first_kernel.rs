@@ -68,8 +68,8 @@ fn run(kind: &str, dir: &Path) -> cuprum::Result<()> {
             &stream,
             LaunchConfig::for_elements(1024),
             (&mut x, 1024_i32),
-        )?
-    };
+        )
+    }?;
     stream.synchronize()?;
     say("kernel", start);
 
