@@ -155,7 +155,9 @@ impl Sampling {
         self
     }
 
-    pub(crate) fn description(&self) -> CUDA_TEXTURE_DESC {
+    /// As the driver wants it.
+    #[must_use]
+    pub fn description(&self) -> CUDA_TEXTURE_DESC {
         let flag = |set: bool, flag: u32| if set { flag } else { 0 };
         let address = |mode: AddressMode| match mode {
             AddressMode::Wrap => CUaddress_mode::WRAP,

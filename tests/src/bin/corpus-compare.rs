@@ -47,7 +47,7 @@ fn architecture(source: &Source) -> u32 {
     source.least.max(80)
 }
 
-/// Whether a source is compared: textures and surfaces have no cases.
+/// The cases of a source.
 fn cases_of<'a>(cases: &'a [Case], source: &Source) -> Vec<&'a Case> {
     cases
         .iter()

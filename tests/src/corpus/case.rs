@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::image::{Handle, Image, Object};
 use super::lane::{Compare, Lane, compare};
 use super::setup::Address;
 
@@ -105,6 +106,8 @@ pub(crate) enum Argument {
     /// What this variable of the module holds at this offset: an address.
     Variable(String, usize),
     Bytes(Vec<u8>),
+    /// The handle of the texture or surface of this index.
+    Object(usize),
 }
 
 /// One launch of one kernel of the corpus: inputs, shape, and what an independent computation on the host says must
@@ -125,6 +128,9 @@ pub struct Case {
     pub(crate) buffers: Vec<Memory>,
     pub(crate) globals: Vec<Memory>,
     pub(crate) addresses: Vec<Address>,
+    pub(crate) images: Vec<Image>,
+    pub(crate) objects: Vec<Object>,
+    pub(crate) handles: Vec<Handle>,
     pub(crate) printed: Option<Vec<String>>,
     /// Whether the driver's compiler may contract a product and a sum.
     pub(crate) contracts: bool,
@@ -152,6 +158,9 @@ impl Case {
             buffers: Vec::new(),
             globals: Vec::new(),
             addresses: Vec::new(),
+            images: Vec::new(),
+            objects: Vec::new(),
+            handles: Vec::new(),
             printed: None,
             contracts: false,
         }

@@ -10,6 +10,7 @@ mod elementwise;
 mod fp8_conv;
 mod half2_ops;
 mod half_rounding;
+mod image;
 mod inputs;
 mod int_intrin;
 mod lane;
@@ -27,6 +28,8 @@ mod scans;
 mod setup;
 mod simd_video;
 mod source;
+mod surfaces;
+mod textures;
 mod warps;
 
 pub use case::{Bound, Case};
@@ -57,6 +60,8 @@ pub fn all() -> Vec<Case> {
     cases.extend(reductions::cases());
     cases.extend(scans::cases());
     cases.extend(simd_video::cases());
+    cases.extend(surfaces::cases());
+    cases.extend(textures::cases());
     cases.extend(warps::cases());
     cases
 }

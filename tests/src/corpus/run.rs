@@ -4,6 +4,7 @@ use cuprum::driver::{Args, Function, Global, Limit, Module};
 use cuprum::prelude::{DeviceBuffer, LaunchConfig, Stream};
 
 use super::case::{Argument, Expected, Memory};
+use super::image::Placed;
 use super::lane::Compare;
 use super::setup::Address;
 use super::{Bound, Case};
@@ -13,6 +14,7 @@ use super::{Bound, Case};
 pub struct Outcome {
     buffers: Vec<Vec<u8>>,
     globals: Vec<Vec<u8>>,
+    images: Vec<Vec<u8>>,
 }
 
 impl Case {
@@ -91,6 +93,22 @@ impl Case {
                 .slice_mut(offset..offset + address.len())
                 .copy_from_slice(&address)?;
         }
+        let images = self
+            .images
+            .iter()
+            .map(|image| image.place(stream))
+            .collect::<cuprum::driver::Result<Vec<_>>>()?;
+        let objects = self
+            .objects
+            .iter()
+            .map(|object| object.make(&images))
+            .collect::<cuprum::driver::Result<Vec<_>>>()?;
+        for handle in &self.handles {
+            let bytes = objects[handle.object].handle().to_ne_bytes();
+            buffers[handle.into]
+                .slice_mut(handle.offset..handle.offset + bytes.len())
+                .copy_from_slice(&bytes)?;
+        }
         let mut args = Args::new();
         for argument in &self.arguments {
             match argument {
@@ -104,6 +122,10 @@ impl Case {
                 }
                 Argument::Bytes(bytes) => {
                     args.bytes(bytes);
+                }
+                // As a number, like a buffer: all is used on one stream.
+                Argument::Object(index) => {
+                    args.scalar(objects[*index].handle());
                 }
             }
         }
@@ -126,7 +148,17 @@ impl Case {
                 found[into][place.clone()].copy_from_slice(&self.buffers[into].initial[place]);
             }
         }
+        // Handles are not for comparing, either.
+        for handle in &self.handles {
+            let place = handle.offset..handle.offset + size_of::<u64>();
+            let initial = &self.buffers[handle.into].initial[place.clone()];
+            found[handle.into][place].copy_from_slice(initial);
+        }
         Ok(Outcome {
+            images: images
+                .iter()
+                .map(Placed::contents)
+                .collect::<cuprum::driver::Result<_>>()?,
             buffers: found,
             globals: globals
                 .iter()
@@ -158,6 +190,10 @@ impl Case {
                 Expected::Judged { judge, .. } => judge(found).map(|()| 0.0),
             };
             largest = largest.max(judged.map_err(|text| format!("{}: {text}", memory.name))?);
+        }
+        for (image, found) in self.images.iter().zip(&outcome.images) {
+            let judged = image.judge(found);
+            largest = largest.max(judged.map_err(|text| format!("{}: {text}", image.name))?);
         }
         Ok(largest)
     }

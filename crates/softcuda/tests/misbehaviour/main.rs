@@ -19,6 +19,7 @@ mod output;
 mod scale;
 mod spaces;
 mod stacks;
+mod textures;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ fn kinds() -> Vec<Kind> {
         spaces::kinds(),
         barriers::kinds(),
         stacks::kinds(),
+        textures::kinds(),
         heap::kinds(),
         endless::kinds(),
         output::kinds(),
