@@ -425,7 +425,7 @@ fn run(source: &Source, request: Request) -> Result<(Entry, Found)> {
         },
         names: lowered,
         entries: names::entries(&ptx),
-        declarations: declared(source, &found),
+        declarations: declared(source, &found, &cuda_dirs),
         headers: std::mem::take(&mut found.headers),
         absent: std::mem::take(&mut found.absent).into_iter().collect(),
     };
@@ -433,11 +433,17 @@ fn run(source: &Source, request: Request) -> Result<(Entry, Found)> {
 }
 
 /// The kernels declared in the source and in its headers, CUDA's own aside.
-fn declared(source: &Source, found: &Found) -> Vec<(String, Vec<Parameter>)> {
+fn declared(
+    source: &Source,
+    found: &Found,
+    cuda_dirs: &[PathBuf],
+) -> Vec<(String, Vec<Parameter>)> {
     let files = found
         .headers
         .iter()
-        .filter_map(|header| std::fs::read_to_string(&header.file.path).ok());
+        .map(|header| &header.file.path)
+        .filter(|path| !cuda_dirs.iter().any(|dir| path.starts_with(dir)))
+        .filter_map(|path| std::fs::read_to_string(path).ok());
     let memory = source.headers.iter().map(|(_, text)| text.clone());
     let texts = std::iter::once(source.text.clone())
         .chain(memory)

@@ -162,21 +162,21 @@ impl<A: DeviceRepr, R: DeviceRepr> ReductionBuilder<A, R> {
         );
         // All threads of the block call it; thread 0 has the result.
         code.block(
-            "static __device__ __forceinline__ cuprum_value cuprum_block(cuprum_value a)",
+            "static __device__ __forceinline__ cuprum_value cuprum_block(cuprum_value cuprum_a)",
             |code| {
-                code.line(format!("constexpr int warps = {THREADS} / 32;"));
-                code.line("__shared__ __align__(16) unsigned char space[warps * sizeof(cuprum_value)];");
-                code.line("cuprum_value *shared = reinterpret_cast<cuprum_value *>(space);");
+                code.line(format!("constexpr int cuprum_warps = {THREADS} / 32;"));
+                code.line("__shared__ __align__(16) unsigned char cuprum_space[cuprum_warps * sizeof(cuprum_value)];");
+                code.line("cuprum_value *cuprum_shared = reinterpret_cast<cuprum_value *>(cuprum_space);");
                 code.line("#pragma unroll");
-                code.line("for (int d = 16; d > 0; d >>= 1) a = cuprum_reduce(a, cuprum_detail::shuffle_down(a, d));");
-                code.line("if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = a;");
+                code.line("for (int cuprum_d = 16; cuprum_d > 0; cuprum_d >>= 1) cuprum_a = cuprum_reduce(cuprum_a, cuprum_detail::cuprum_shuffle_down(cuprum_a, cuprum_d));");
+                code.line("if (threadIdx.x % 32 == 0) cuprum_shared[threadIdx.x / 32] = cuprum_a;");
                 code.line("__syncthreads();");
                 code.block("if (threadIdx.x < 32)", |code| {
-                    code.line("a = threadIdx.x < warps ? shared[threadIdx.x] : cuprum_neutral();");
+                    code.line("cuprum_a = threadIdx.x < cuprum_warps ? cuprum_shared[threadIdx.x] : cuprum_neutral();");
                     code.line("#pragma unroll");
-                    code.line("for (int d = warps / 2; d > 0; d >>= 1) a = cuprum_reduce(a, cuprum_detail::shuffle_down(a, d));");
+                    code.line("for (int cuprum_d = cuprum_warps / 2; cuprum_d > 0; cuprum_d >>= 1) cuprum_a = cuprum_reduce(cuprum_a, cuprum_detail::cuprum_shuffle_down(cuprum_a, cuprum_d));");
                 });
-                code.line("return a;");
+                code.line("return cuprum_a;");
             },
         );
         let body = |code: &mut Code, count: &str, value: &str| {

@@ -326,13 +326,13 @@ impl<T: DeviceRepr> ScanBuilder<T> {
                             code.line("const long long i = cuprum_base + cuprum_j;");
                             code.line("if (i >= cuprum_end) break;");
                             code.line("const cuprum_item cuprum_this = cuprum_at(cuprum_shared, cuprum_j);");
-                            code.line("const cuprum_value item = cuprum_this.value();");
+                            code.line("const cuprum_value item = cuprum_this.cuprum_get();");
                             if let Some(neutral) = &self.neutral {
                                 code.line("const cuprum_item cuprum_last = cuprum_j > 0 ? cuprum_at(cuprum_shared, cuprum_j - 1) : cuprum_before;");
-                                code.line("const bool cuprum_none = (cuprum_this.state & cuprum_is_first) || !(cuprum_last.state & cuprum_has);");
+                                code.line("const bool cuprum_none = (cuprum_this.cuprum_state & cuprum_is_first) || !(cuprum_last.cuprum_state & cuprum_has);");
                                 code.line("cuprum_value previous =");
                                 code.line(format!("#line 1 \"neutral\"\n{neutral}\n;"));
-                                code.line("if (!cuprum_none) previous = cuprum_last.value();");
+                                code.line("if (!cuprum_none) previous = cuprum_last.cuprum_get();");
                                 code.line("(void)previous;");
                             }
                             code.line("(void)item;");
@@ -352,76 +352,76 @@ impl<T: DeviceRepr> ScanBuilder<T> {
 const ITEM: &str = r"
 enum cuprum_states { cuprum_has = 1, cuprum_begins = 2, cuprum_is_first = 4 };
 struct cuprum_item {
-    alignas(cuprum_value) unsigned char bytes[sizeof(cuprum_value)];
-    unsigned state;
-    __device__ __forceinline__ cuprum_item() : state(0) {
+    alignas(cuprum_value) unsigned char cuprum_bytes[sizeof(cuprum_value)];
+    unsigned cuprum_state;
+    __device__ __forceinline__ cuprum_item() : cuprum_state(0) {
 #pragma unroll
-        for (int k = 0; k < (int)sizeof(cuprum_value); ++k) bytes[k] = 0;
+        for (int cuprum_k = 0; cuprum_k < (int)sizeof(cuprum_value); ++cuprum_k) cuprum_bytes[cuprum_k] = 0;
     }
-    __device__ __forceinline__ cuprum_item(const cuprum_value &v, bool first) : state(cuprum_has | (first ? cuprum_begins | cuprum_is_first : 0)) {
-        *reinterpret_cast<cuprum_value *>(bytes) = v;
+    __device__ __forceinline__ cuprum_item(const cuprum_value &cuprum_v, bool cuprum_first) : cuprum_state(cuprum_has | (cuprum_first ? cuprum_begins | cuprum_is_first : 0)) {
+        *reinterpret_cast<cuprum_value *>(cuprum_bytes) = cuprum_v;
     }
-    __device__ __forceinline__ const cuprum_value &value() const { return *reinterpret_cast<const cuprum_value *>(bytes); }
+    __device__ __forceinline__ const cuprum_value &cuprum_get() const { return *reinterpret_cast<const cuprum_value *>(cuprum_bytes); }
 };
 // Of the elements of a, and those of b after them. Where a segment begins in b, what was before counts no more.
-static __device__ __forceinline__ cuprum_item cuprum_join(const cuprum_item &a, const cuprum_item &b) {
-    if (!(b.state & cuprum_has)) return a;
-    if (!(a.state & cuprum_has) || (b.state & cuprum_begins)) {
-        cuprum_item c = b;
-        c.state |= a.state & cuprum_begins;
-        return c;
+static __device__ __forceinline__ cuprum_item cuprum_join(const cuprum_item &cuprum_a, const cuprum_item &cuprum_b) {
+    if (!(cuprum_b.cuprum_state & cuprum_has)) return cuprum_a;
+    if (!(cuprum_a.cuprum_state & cuprum_has) || (cuprum_b.cuprum_state & cuprum_begins)) {
+        cuprum_item cuprum_c = cuprum_b;
+        cuprum_c.cuprum_state |= cuprum_a.cuprum_state & cuprum_begins;
+        return cuprum_c;
     }
-    cuprum_item c(cuprum_scan(a.value(), b.value()), false);
-    c.state |= a.state & cuprum_begins;
-    c.state |= b.state & cuprum_is_first;
-    return c;
+    cuprum_item cuprum_c(cuprum_scan(cuprum_a.cuprum_get(), cuprum_b.cuprum_get()), false);
+    cuprum_c.cuprum_state |= cuprum_a.cuprum_state & cuprum_begins;
+    cuprum_c.cuprum_state |= cuprum_b.cuprum_state & cuprum_is_first;
+    return cuprum_c;
 }
 // One item in 32 is left free, so that threads that read their own items in order do not all ask the same bank.
 enum { cuprum_padded = cuprum_tile + cuprum_tile / 32 };
-static __device__ __forceinline__ cuprum_item &cuprum_at(cuprum_item *shared, int j) { return shared[j + j / 32]; }
+static __device__ __forceinline__ cuprum_item &cuprum_at(cuprum_item *cuprum_shared, int cuprum_j) { return cuprum_shared[cuprum_j + cuprum_j / 32]; }
 ";
 
 /// The scan of the items of a tile, in place.
 const TILE_SCAN: &str = r"
 // Answers with the value of the whole tile and what was carried in, to every thread. All threads of the block have written their items.
-static __device__ cuprum_item cuprum_scan_tile(cuprum_item *shared, const cuprum_item &carry) {
-    constexpr int warps = 256 / 32;
-    __shared__ __align__(16) unsigned char space[warps * sizeof(cuprum_item)];
-    cuprum_item *const of_warp = reinterpret_cast<cuprum_item *>(space);
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+static __device__ cuprum_item cuprum_scan_tile(cuprum_item *cuprum_shared, const cuprum_item &cuprum_carry) {
+    constexpr int cuprum_warps = 256 / 32;
+    __shared__ __align__(16) unsigned char cuprum_space[cuprum_warps * sizeof(cuprum_item)];
+    cuprum_item *const cuprum_of_warp = reinterpret_cast<cuprum_item *>(cuprum_space);
+    const int cuprum_lane = threadIdx.x % 32, cuprum_warp = threadIdx.x / 32;
     __syncthreads();
-    cuprum_item own;
+    cuprum_item cuprum_own;
 #pragma unroll
-    for (int k = 0; k < cuprum_per_thread; ++k) own = cuprum_join(own, cuprum_at(shared, threadIdx.x * cuprum_per_thread + k));
+    for (int cuprum_k = 0; cuprum_k < cuprum_per_thread; ++cuprum_k) cuprum_own = cuprum_join(cuprum_own, cuprum_at(cuprum_shared, threadIdx.x * cuprum_per_thread + cuprum_k));
     // All up to and with this thread's, in its warp.
-    cuprum_item upto = own;
+    cuprum_item cuprum_upto = cuprum_own;
 #pragma unroll
-    for (int d = 1; d < 32; d <<= 1) {
-        const cuprum_item before = cuprum_detail::shuffle_up(upto, d);
-        if (lane >= d) upto = cuprum_join(before, upto);
+    for (int cuprum_d = 1; cuprum_d < 32; cuprum_d <<= 1) {
+        const cuprum_item cuprum_before = cuprum_detail::cuprum_shuffle_up(cuprum_upto, cuprum_d);
+        if (cuprum_lane >= cuprum_d) cuprum_upto = cuprum_join(cuprum_before, cuprum_upto);
     }
-    if (lane == 31) of_warp[warp] = upto;
+    if (cuprum_lane == 31) cuprum_of_warp[cuprum_warp] = cuprum_upto;
     // All before this thread's.
-    cuprum_item sum = cuprum_detail::shuffle_up(upto, 1);
-    if (lane == 0) sum = cuprum_item();
+    cuprum_item cuprum_sum = cuprum_detail::cuprum_shuffle_up(cuprum_upto, 1);
+    if (cuprum_lane == 0) cuprum_sum = cuprum_item();
     __syncthreads();
-    cuprum_item before = carry, all = carry;
+    cuprum_item cuprum_before = cuprum_carry, cuprum_all = cuprum_carry;
 #pragma unroll
-    for (int w = 0; w < warps; ++w) {
-        if (w == warp) before = all;
-        all = cuprum_join(all, of_warp[w]);
+    for (int cuprum_w = 0; cuprum_w < cuprum_warps; ++cuprum_w) {
+        if (cuprum_w == cuprum_warp) cuprum_before = cuprum_all;
+        cuprum_all = cuprum_join(cuprum_all, cuprum_of_warp[cuprum_w]);
     }
-    sum = cuprum_join(before, sum);
+    cuprum_sum = cuprum_join(cuprum_before, cuprum_sum);
 #pragma unroll
-    for (int k = 0; k < cuprum_per_thread; ++k) {
-        cuprum_item &item = cuprum_at(shared, threadIdx.x * cuprum_per_thread + k);
-        const unsigned first = item.state & cuprum_is_first;
-        sum = cuprum_join(sum, item);
-        sum.state = (sum.state & ~(unsigned)cuprum_is_first) | first;
-        item = sum;
+    for (int cuprum_k = 0; cuprum_k < cuprum_per_thread; ++cuprum_k) {
+        cuprum_item &cuprum_one = cuprum_at(cuprum_shared, threadIdx.x * cuprum_per_thread + cuprum_k);
+        const unsigned cuprum_first = cuprum_one.cuprum_state & cuprum_is_first;
+        cuprum_sum = cuprum_join(cuprum_sum, cuprum_one);
+        cuprum_sum.cuprum_state = (cuprum_sum.cuprum_state & ~(unsigned)cuprum_is_first) | cuprum_first;
+        cuprum_one = cuprum_sum;
     }
     __syncthreads();
-    return all;
+    return cuprum_all;
 }
 ";
 

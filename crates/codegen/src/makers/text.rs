@@ -19,7 +19,7 @@ template <class T> union words {
     T v;
     __device__ words() {}
 };
-template <class T> __device__ inline T shuffle_down(const T &value, int distance) {
+template <class T> __device__ inline T cuprum_shuffle_down(const T &value, int distance) {
     words<T> from, to;
     from.w[words<T>::count - 1] = 0;
     from.v = value;
@@ -27,7 +27,7 @@ template <class T> __device__ inline T shuffle_down(const T &value, int distance
     for (int k = 0; k < words<T>::count; ++k) to.w[k] = __shfl_down_sync(0xffffffffu, from.w[k], distance);
     return to.v;
 }
-template <class T> __device__ inline T shuffle_up(const T &value, int distance) {
+template <class T> __device__ inline T cuprum_shuffle_up(const T &value, int distance) {
     words<T> from, to;
     from.w[words<T>::count - 1] = 0;
     from.v = value;
