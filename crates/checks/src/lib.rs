@@ -34,6 +34,7 @@ mod pinned;
 mod pools;
 mod runner;
 mod streams;
+mod textures;
 
 pub use check::{Check, Failure, Report, Subject, Tag};
 
@@ -44,6 +45,7 @@ pub fn all() -> Vec<Check> {
         memory::checks(),
         pinned::checks(),
         streams::checks(),
+        textures::checks(),
         pools::checks(),
         launch::checks(),
         codegen::checks(),
