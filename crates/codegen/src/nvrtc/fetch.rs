@@ -12,11 +12,12 @@ use crate::error::{Error, ErrorKind, Result};
 /// How the names of the directories begin in which a fetch works.
 const WORK: &str = ".fetching-";
 
-/// Unpacks a wheel without the second build of each library (`.alt.`), which nothing here uses and which doubles the size.
+/// Unpacks what of a wheel has a text in its path, without the second build of each library (`.alt.`), which nothing here
+/// uses and which doubles the size.
 const UNPACK: &str = "import sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as wheel:
     for name in wheel.namelist():
-        if '.alt.' not in name:
+        if sys.argv[3] in name and '.alt.' not in name:
             wheel.extract(name, sys.argv[2])
 ";
 
@@ -84,7 +85,15 @@ pub(crate) fn fetch(package: &Package, surroundings: &Surroundings) -> Result<Pa
     let file = download(package, surroundings, work.path())?;
     let unpacked = work.path().join("unpacked");
     let mut unpack = Command::new(&surroundings.python);
-    unpack.arg("-c").arg(UNPACK).arg(&file).arg(&unpacked);
+    let part = if package.headers_only {
+        "/include/"
+    } else {
+        ""
+    };
+    unpack
+        .args(["-c", UNPACK])
+        .args([&file, &unpacked])
+        .arg(part);
     run(unpack, "unpack the wheel")?;
     match fs::rename(&unpacked, &folder) {
         Ok(()) => {}

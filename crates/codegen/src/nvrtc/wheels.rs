@@ -34,6 +34,8 @@ pub(crate) struct Package {
     pub(crate) what: &'static str,
     /// Bytes to download, in MB, rounded.
     pub(crate) megabytes: u32,
+    /// Whether only its folders named `include` are unpacked.
+    pub(crate) headers_only: bool,
     /// SHA-256 of its files, hexadecimal, in the order of [`PLATFORMS`].
     hashes: [&'static str; 3],
 }
@@ -50,6 +52,7 @@ const NVRTC_13_5: Package = Package {
     requirement: "nvidia-cuda-nvrtc==13.5.37",
     what: "NVIDIA's run-time compiler",
     megabytes: 58,
+    headers_only: false,
     hashes: [
         "86b4d68058807988b7d9af5b44917a0601e9c337f35ccd657bfb3c759ff8d8bc",
         "36e4fa2a8ada293f5693d308e531c196ab6f91cf7a0ff479bf96a537d43a6096",
@@ -62,6 +65,7 @@ const NVRTC_13_0: Package = Package {
     requirement: "nvidia-cuda-nvrtc==13.0.88",
     what: "NVIDIA's run-time compiler",
     megabytes: 90,
+    headers_only: false,
     hashes: [
         "ad9b6d2ead2435f11cbb6868809d2adeeee302e9bb94bcf0539c7a40d80e8575",
         "d27f20a0ca67a4bb34268a5e951033496c5b74870b868bacd046b1b8e0c3267b",
@@ -74,6 +78,7 @@ const NVRTC_12_9: Package = Package {
     requirement: "nvidia-cuda-nvrtc-cu12==12.9.86",
     what: "NVIDIA's run-time compiler",
     megabytes: 90,
+    headers_only: false,
     hashes: [
         "210cf05005a447e29214e9ce50851e83fc5f4358df8b453155d5e1918094dcb4",
         "096d4de6bda726415dfaf3198d4f5c522b8e70139c97feef5cd2ca6d4cd9cead",
@@ -86,6 +91,7 @@ const RUNTIME_13_0: Package = Package {
     requirement: "nvidia-cuda-runtime==13.0.88",
     what: "CUDA's headers",
     megabytes: 3,
+    headers_only: true,
     hashes: [
         "422a38f7c739ecbdd3a4b6ec7ed0a1d74db43d8e9bc26685f3d845638922b178",
         "8ba16a33998ee3ee2bf11c8f13e36e3ff86a1d6ad165ffeee863d6eabd0b5f67",
@@ -98,6 +104,7 @@ const CRT_13_0: Package = Package {
     requirement: "nvidia-cuda-crt==13.0.88",
     what: "CUDA's internal headers",
     megabytes: 1,
+    headers_only: true,
     hashes: [
         "2c8043c7c9e02492716426e9919fc78d2c5b3b2a7a768a88e952676b08aa55a4",
         "ee2ea2a97073e02ee62bb27841f437332be2c248e3eac013df07997ada39c003",
@@ -110,6 +117,7 @@ const CCCL_13_0: Package = Package {
     requirement: "nvidia-cuda-cccl==13.0.85",
     what: "CUDA's C++ libraries",
     megabytes: 4,
+    headers_only: true,
     hashes: [
         "e0da7ad981f3a8aff08241b5bfc1af868742a63e2762f53a5171c492ef242649",
         "6f0203e29fed809ee2b7fe9b1344df66ecab990c37d6a2e0e189b26d6c97ed7c",
@@ -122,6 +130,7 @@ const CURAND_13_0: Package = Package {
     requirement: "nvidia-curand==10.4.0.35",
     what: "cuRAND",
     megabytes: 59,
+    headers_only: false,
     hashes: [
         "1aee33a5da6e1db083fe2b90082def8915f30f3248d5896bcec36a579d941bfc",
         "133df5a7509c3e292aaa2b477afd0194f06ce4ea24d714d616ff36439cee349a",
@@ -134,10 +143,24 @@ const RUNTIME_12_9: Package = Package {
     requirement: "nvidia-cuda-runtime-cu12==12.9.79",
     what: "CUDA's headers",
     megabytes: 4,
+    headers_only: true,
     hashes: [
         "25bba2dfb01d48a9b59ca474a1ac43c6ebf7011f1b0b8cc44f54eb6ac48a96c3",
         "83469a846206f2a733db0c42e223589ab62fd2fabac4432d2f8802de4bded0a4",
         "8e018af8fa02363876860388bd10ccb89eb9ab8fb0aa749aaf58430a9f7c4891",
+    ],
+};
+
+/// CUDA's compiler: the internal headers are in its wheel.
+const NVCC_12_9: Package = Package {
+    requirement: "nvidia-cuda-nvcc-cu12==12.9.86",
+    what: "CUDA's internal headers, in its compiler's wheel",
+    megabytes: 41,
+    headers_only: true,
+    hashes: [
+        "5d6a0d32fdc7ea39917c20065614ae93add6f577d840233237ff08e9a38f58f0",
+        "44e1eca4d08926193a558d2434b1bf83d57b4d5743e0c431c0c83d51da1df62b",
+        "8ed7f0b17dea662755395be029376db3b94fed5cbb17c2d35cc866c5b1b84099",
     ],
 };
 
@@ -146,6 +169,7 @@ const CCCL_12_9: Package = Package {
     requirement: "nvidia-cuda-cccl-cu12==12.9.27",
     what: "CUDA's C++ libraries",
     megabytes: 3,
+    headers_only: true,
     hashes: [
         "37869e17ce2e1ecec6eddf1927cca0f8c34e64fd848d40453df559091e2d7117",
         "d7898b38aa68beaa234d48f0868273702342a196d6e2e9d0ef058dca2390ebea",
@@ -158,6 +182,7 @@ const CURAND_12_9: Package = Package {
     requirement: "nvidia-curand-cu12==10.3.10.19",
     what: "cuRAND",
     megabytes: 68,
+    headers_only: false,
     hashes: [
         "49b274db4780d421bd2ccd362e1415c13887c53c214f0d4b761752b8f9f6aa1e",
         "de663377feb1697e1d30ed587b07d5721fdd6d2015c738d7528a6002a6134d37",
@@ -221,7 +246,9 @@ impl Wheel {
             (Self::Cuda13_0, Headers::Cuda | Headers::Cccl) => {
                 &[&RUNTIME_13_0, &CRT_13_0, &CCCL_13_0]
             }
-            (Self::Cuda12_9, Headers::Cuda | Headers::Cccl) => &[&RUNTIME_12_9, &CCCL_12_9],
+            (Self::Cuda12_9, Headers::Cuda | Headers::Cccl) => {
+                &[&RUNTIME_12_9, &NVCC_12_9, &CCCL_12_9]
+            }
             (Self::Cuda13_5 | Self::Cuda13_0, Headers::Curand) => &[&CURAND_13_0],
             (Self::Cuda12_9, Headers::Curand) => &[&CURAND_12_9],
         }
