@@ -61,6 +61,8 @@ pub(crate) struct KernelInfo {
     pub(crate) max_threads: u32,
     /// The only block shape allowed, if the kernel requires one.
     pub(crate) req_threads: Option<[u32; 3]>,
+    /// Blocks of a cluster, if the kernel asks for clusters of more than one.
+    pub(crate) cluster: Option<[u32; 3]>,
     pub(crate) ptx_version: (u8, u8),
 }
 
@@ -281,6 +283,9 @@ impl Program {
                 .map_or(1024, product)
                 .min(1024),
             req_threads: attributes.required_threads,
+            cluster: attributes
+                .required_cluster
+                .filter(|shape| shape.iter().any(|&extent| extent > 1)),
             ptx_version,
         }
     }
@@ -298,7 +303,8 @@ impl Program {
     /// Compiles a kernel. `addresses` are those of the variables, in order.
     ///
     /// # Errors
-    /// `NOT_SUPPORTED` naming the instruction and its line, if the kernel or what it calls needs something that is not supported.
+    /// `NOT_SUPPORTED` naming the instruction and its line, if the kernel or what it calls needs something that is not supported,
+    /// or naming the directive by which it asks for clusters.
     pub(crate) fn compile(
         &self,
         kernel: usize,
@@ -306,6 +312,15 @@ impl Program {
     ) -> Result<Arc<CompiledKernel>, LoadError> {
         let function = self.kernel_functions[kernel];
         let info = self.kernels[kernel].clone();
+        if let Some([x, y, z]) = info.cluster {
+            return Err(LoadError {
+                code: CUresult::NOT_SUPPORTED,
+                message: format!(
+                    "kernel `{}` asks for clusters of {x}x{y}x{z} blocks by `.reqnctapercluster`, which is not supported",
+                    info.name
+                ),
+            });
+        }
         let mut flat = inline::flatten(self, function)?;
         lockstep::keep(&mut flat);
         crate::jit::compile(self, function, info, &flat, addresses).map(Arc::new)

@@ -145,6 +145,26 @@ fn what_is_not_supported_is_named() {
 }
 
 #[test]
+fn clusters_are_refused_by_their_directive() {
+    let asking = |shape: &str| {
+        let directive = format!(".reqnctapercluster {shape}\n{{");
+        with_out("", "st.global.u32 [%out], 5;").replacen('{', &directive, 1)
+    };
+    let error = load_error(&asking("2, 1, 1"));
+    assert_eq!(error.code, CUresult::NOT_SUPPORTED);
+    assert_eq!(
+        error.message,
+        "kernel `k` asks for clusters of 2x1x1 blocks by `.reqnctapercluster`, which is not supported"
+    );
+    // A block is a cluster by itself.
+    let machine = Machine::new();
+    let out = machine.alloc(4);
+    let ptx = asking("1, 1, 1");
+    machine.succeed(&ptx, "k", &Config::new(3, 1), &[Arg::U64(out)]);
+    assert_eq!(machine.download::<u32>(out, 1), [5]);
+}
+
+#[test]
 fn an_unsupported_kernel_does_not_spoil_its_neighbours() {
     let good = with_out("", "st.global.u32 [%out], 5;");
     let bad = ".visible .entry other() { .reg .b32 %r<4>; frobnicate.u32 %r1, %r2; ret; }\n";
