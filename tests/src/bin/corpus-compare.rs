@@ -3,7 +3,8 @@
 //!
 //! `corpus-compare compile FOLDER` compiles every source with NVRTC 13.0 into `FOLDER/NAME.ptx`;
 //! `corpus-compare run FOLDER TABLE.md [DEVICE DEVICE]` runs them on `cuda:0` and `soft:0` (or the two named) and
-//! writes the table. It ends with 1 if a row of scope `core` is red, with 2 if it cannot run.
+//! writes the table, which names devices, drivers, compiler and PTX. It ends with 1 if a row of scope `core` is red, with
+//! 2 if it cannot run. `soft:0 soft:0` tries it without a GPU.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Seek as _, Write as _};
@@ -16,6 +17,7 @@ use cuprum::codegen::{Source as Program, Target, compile};
 use cuprum::driver::Module;
 use cuprum::prelude::{Device, Stream};
 use cuprum_tests::corpus::{self, Case, Source};
+use sha2::{Digest as _, Sha256};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -55,9 +57,17 @@ fn cases_of<'a>(cases: &'a [Case], source: &Source) -> Vec<&'a Case> {
         .collect()
 }
 
+/// The file beside the PTX that says what made it.
+const MADE_BY: &str = "made-by.txt";
+
 fn compile_all(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)?;
-    let nvrtc = Nvrtc::of_wheel(Wheel::Cuda13_0)?;
+    let wheel = Wheel::Cuda13_0;
+    std::fs::write(
+        folder.join(MADE_BY),
+        format!("NVRTC of {}, -fmad=false", wheel.requirement()),
+    )?;
+    let nvrtc = Nvrtc::of_wheel(wheel)?;
     let cases = corpus::all();
     for source in corpus::sources() {
         if cases_of(&cases, &source).is_empty() {
@@ -71,7 +81,7 @@ fn compile_all(folder: &Path) -> Result<()> {
         for option in &source.options {
             program = program.option(option);
         }
-        for dir in source.header_dirs(Wheel::Cuda13_0)? {
+        for dir in source.header_dirs(wheel)? {
             program = program.include_dir(dir);
         }
         let image = compile(&program, Target::Ptx(architecture(&source)))
@@ -96,29 +106,33 @@ fn compare(folder: &Path, table: &Path, labels: [&str; 2]) -> Result<bool> {
     ];
     let cases = corpus::all();
     let mut text = format!(
-        "| source | kernel | {} | {} | between |\n|---|---|---|---|---|\n",
+        "| source | PTX | kernel | {} | {} | between |\n|---|---|---|---|---|---|\n",
         labels[0], labels[1]
     );
-    let (mut rows, mut red, mut equal) = (0, 0, 0);
+    let mut counts = Counts::default();
     let start = Instant::now();
     for source in corpus::sources_in(folder) {
         let of_source = cases_of(&cases, &source);
         let ptx = std::fs::read_to_string(folder.join(format!("{}.ptx", source.name)))?;
+        let hash = short_hash(&ptx);
         let modules = [
             Module::from_ptx(streams[0].context(), &ptx),
             Module::from_ptx(streams[1].context(), &ptx),
         ];
         for case in of_source {
             let (words, good) = row(case, &modules, &ptx, &streams);
-            rows += 1;
-            equal += usize::from(words[2] == "equal");
-            if !good && source.scope == "core" {
-                red += 1;
-                println!("red: {} {}: {words:?}", source.name, case.name());
+            match (good, words[2].as_str(), source.scope.as_str()) {
+                (true, "equal", _) => counts.equal += 1,
+                (true, ..) => counts.close += 1,
+                (false, _, "core") => {
+                    counts.red += 1;
+                    println!("red: {} {}: {words:?}", source.name, case.name());
+                }
+                (false, ..) => counts.rare += 1,
             }
             writeln!(
                 text,
-                "| {} | {} | {} | {} | {} |",
+                "| {} | {hash} | {} | {} | {} | {} |",
                 source.name,
                 case.name(),
                 words[0],
@@ -127,16 +141,54 @@ fn compare(folder: &Path, table: &Path, labels: [&str; 2]) -> Result<bool> {
             )?;
         }
     }
+    let Counts {
+        equal,
+        close,
+        red,
+        rare,
+    } = counts;
+    let cases = equal + close + red + rare;
     let summary = format!(
-        "{rows} cases on {} and {}: {equal} equal, {} within their bounds, {red} red; {:.1} s",
-        devices[0].name(),
-        devices[1].name(),
-        rows - equal - red,
+        "{cases} cases: {equal} equal, {close} within their bounds, {red} red, {rare} out of scope and not the same; {:.1} s",
         start.elapsed().as_secs_f64()
     );
     println!("{summary}");
-    std::fs::write(table, format!("{summary}\n\n{text}"))?;
-    Ok(red == 0 && rows > 0)
+    let made_by = std::fs::read_to_string(folder.join(MADE_BY))?;
+    let facts: String = devices.iter().map(facts).collect();
+    std::fs::write(
+        table,
+        format!("{summary}\n\n{facts}- PTX: {made_by}\n\n{text}"),
+    )?;
+    Ok(red == 0 && cases > 0)
+}
+
+/// How many rows came out how.
+#[derive(Default)]
+struct Counts {
+    equal: usize,
+    close: usize,
+    red: usize,
+    /// Not the same, and not of scope `core`: what the software device refuses, mostly.
+    rare: usize,
+}
+
+/// What a device is, as an item of a list.
+fn facts(device: &Device) -> String {
+    let (major, minor) = device.driver_version();
+    let (x, y) = device.compute_capability();
+    format!(
+        "- {}: {}, compute capability {x}.{y}, driver API {major}.{minor}\n",
+        device.label(),
+        device.name()
+    )
+}
+
+/// The first twelve digits of the SHA-256 of a text.
+fn short_hash(text: &str) -> String {
+    Sha256::digest(text)[..6]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Does something, and answers with what came to the standard output meanwhile: a driver prints there on its own.

@@ -2,6 +2,7 @@
 
 mod apps;
 mod atomics;
+mod beyond;
 mod case;
 mod curand;
 mod data;
@@ -43,6 +44,7 @@ pub fn all() -> Vec<Case> {
     let mut cases = Vec::new();
     cases.extend(apps::cases());
     cases.extend(atomics::cases());
+    cases.extend(beyond::cases());
     cases.extend(curand::cases());
     cases.extend(device_runtime::cases());
     cases.extend(elementwise::cases());

@@ -82,15 +82,14 @@ impl Source {
         header_dirs(wheel, &groups)
     }
 
-    /// Whether this compiler can make this form of it. NVRTC 13.5 fails on 128-bit division below `compute_100` in debug
-    /// form: a fault of that compiler.
+    /// Whether this compiler fails on this form of it, by a fault of its own: NVRTC 13.5 fails on 128-bit division below
+    /// `compute_100` in debug form.
     #[must_use]
-    pub fn exists(&self, wheel: Wheel, architecture: u32, form: &str) -> bool {
-        let compiler_fault = wheel == Wheel::Cuda13_5
+    pub fn compiler_fault(&self, wheel: Wheel, architecture: u32, form: &str) -> bool {
+        wheel == Wheel::Cuda13_5
             && form == "debug"
             && architecture < 100
-            && self.name == "int_intrin";
-        architecture >= self.least && !compiler_fault
+            && self.name == "int_intrin"
     }
 }
 
