@@ -58,7 +58,7 @@ fn addresses(add: &mut Add<'_>) {
         "65528",
         "1099511627776",
     ];
-    for offset in offsets {
+    for offset in &offsets {
         for (space, base) in [
             ("local", "depot"),
             ("shared", "tile"),
@@ -96,6 +96,27 @@ fn addresses(add: &mut Add<'_>) {
                     &format!("atom.{space}.add.u32 %r3, [{base}+{offset}], 1;"),
                 ),
             );
+        }
+    }
+    // Accesses through one register may be checked together: far apart, at distances that wrap, in either order.
+    for first in &offsets {
+        for second in &offsets {
+            for (space, base) in [
+                ("global.", "%d1"),
+                ("", "%d1"),
+                ("shared.", "%r1"),
+                ("local.", "%d3"),
+            ] {
+                add(
+                    format!("two accesses in {space} at {base}+{first} and {second}"),
+                    kernel(
+                        "",
+                        &format!(
+                            "mov.u64 %d3, depot; mov.u32 %r1, tile; ld.{space}u64 %d4, [{base}+{first}]; st.{space}u64 [{base}+{second}], %d4;"
+                        ),
+                    ),
+                );
+            }
         }
     }
     for address in [

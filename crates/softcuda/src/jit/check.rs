@@ -28,7 +28,7 @@ use crate::program::ir::{Base, Inst, Kind, Line, Operand, Reg};
 /// Most accesses of a group.
 const MANY: usize = 64;
 /// Most bytes from the first to the last access of a group: what is further apart may be in two allocations.
-const FAR: i64 = 1 << 16;
+const FAR: u64 = 1 << 16;
 
 /// One access of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,8 +170,9 @@ impl Lower<'_, '_, '_> {
                 && reg == base
                 && other.space == request.space
                 && other.size == request.size
-                && (at - offset) & i64::from(request.size - 1) == 0
-                && high.max(at) - low.min(at) <= FAR
+                && at.wrapping_sub(offset) & i64::from(request.size - 1) == 0
+                // The text chooses the offsets: their distance may be more than a number holds.
+                && high.max(at).abs_diff(low.min(at)) <= FAR
             {
                 (low, high) = (low.min(at), high.max(at));
                 members.push(Member {
