@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cuprum_codegen::nvrtc::{Nvrtc, Wheel};
-use cuprum_codegen::{Error, ErrorKind, Image, Provenance, Source, Target, compile};
+use cuprum_codegen::{Cache, Error, ErrorKind, Image, Provenance, Source, Target, compile};
 
 const PTX: Target = Target::Ptx(80);
 
@@ -518,6 +518,17 @@ fn precompiled_headers_give_the_same() {
         assert_eq!(plain.ptx(), quick.ptx(), "{number} with {header}");
         assert_eq!(quick.log(), "", "no messages of their own");
     }
+    // And they are there: NVRTC writes them for this process.
+    let cache = Cache::open().expect("a cache directory");
+    let all = cache.path().with_file_name("pch");
+    let prefix = format!("{}-", std::process::id());
+    let files = std::fs::read_dir(&all)
+        .expect("the folder")
+        .map(|dir| dir.expect("an entry"))
+        .filter(|dir| dir.file_name().to_string_lossy().starts_with(&prefix))
+        .flat_map(|dir| std::fs::read_dir(dir.path()).expect("a folder of this process"))
+        .count();
+    assert!(files >= 2, "{files} files for two sets of headers");
     // An older compiler goes without; none of them refuses.
     for nvrtc in every() {
         let image = fresh(source(4, mine).compiler(nvrtc).precompiled_headers(true));
