@@ -63,6 +63,16 @@ impl Code {
         self
     }
 
+    /// Appends a text as it is: code of someone else, whose columns messages are to tell.
+    pub fn verbatim(&mut self, text: impl AsRef<str>) -> &mut Self {
+        let text = text.as_ref();
+        self.text.push_str(text);
+        if !text.is_empty() && !text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self
+    }
+
     /// Appends several lines.
     pub fn lines<S: AsRef<str>>(&mut self, lines: impl IntoIterator<Item = S>) -> &mut Self {
         for line in lines {
@@ -219,14 +229,16 @@ mod tests {
         let (a, b) = (code.fresh("x"), code.fresh("x"));
         assert_ne!(a, b);
         code.structure("struct S", |code| {
-            code.line("#pragma unroll")
+            code.verbatim("")
+                .verbatim("  // as it is")
+                .line("#pragma unroll")
                 .line("int a;\nint b;")
                 .blank()
                 .lines(["int c;", "int d;"]);
         });
         assert_eq!(
             String::from(code),
-            "struct S\n{\n#pragma unroll\n    int a;\n    int b;\n\n    int c;\n    int d;\n};\n"
+            "struct S\n{\n  // as it is\n#pragma unroll\n    int a;\n    int b;\n\n    int c;\n    int d;\n};\n"
         );
     }
 

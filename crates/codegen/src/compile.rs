@@ -561,6 +561,15 @@ fn failure(
     found: &Found,
 ) -> Error {
     let mut diagnostics = diagnostics::parse(&log);
+    // A text that stands in the source more than once, by #line, has its messages as often.
+    let mut seen: Vec<Diagnostic> = Vec::new();
+    diagnostics.retain(|one| {
+        let new = one.location.is_none() || !seen.contains(one);
+        if new {
+            seen.push(one.clone());
+        }
+        new
+    });
     for one in &mut diagnostics {
         let Some(place) = &mut one.location else {
             continue;

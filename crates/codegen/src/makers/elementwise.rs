@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use cuprum_driver_core::{Context, Function, LaunchConfig, Stream};
 
 use super::arguments::{ArgumentList, Declared, MakerArgs};
-use super::text::{Common, THREADS, blocks, common_methods};
+use super::text::{Common, THREADS, blocks, common_methods, part};
 use crate::code::Code;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -115,7 +115,8 @@ impl ElementwiseBuilder {
     fn text(&self, declared: &Declared, some: bool) -> String {
         let Common { name, preamble, .. } = &self.common;
         let mut code = Code::new();
-        code.line(declared.headers()).line(preamble);
+        code.line(declared.headers());
+        part(&mut code, "preamble", preamble, "");
         let range = if some {
             ", long long cuprum_start, long long cuprum_step, long long cuprum_count"
         } else {
@@ -127,7 +128,7 @@ impl ElementwiseBuilder {
                 declared.parameters()
             ),
             |code| {
-                code.line(&self.before);
+                part(code, "before_loop", &self.before, "");
                 let count = if some { "cuprum_count" } else { "n" };
                 let start = format!("(long long)blockIdx.x * {THREADS} + threadIdx.x");
                 let index = if some { "cuprum_k" } else { "i" };
@@ -137,12 +138,10 @@ impl ElementwiseBuilder {
                         if some {
                             code.line("const long long i = cuprum_start + cuprum_k * cuprum_step;");
                         }
-                        code.line("#line 1 \"operation\"");
-                        // The semicolon has a line of its own: the operation may end in a comment.
-                        code.line(&self.operation).line(";");
+                        part(code, "operation", &self.operation, ";");
                     },
                 );
-                code.line(&self.after);
+                part(code, "after_loop", &self.after, "");
             },
         );
         code.into()

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use cuprum_driver_core::{Context, DeviceBuffer, DeviceViewMut, Function, LaunchConfig, Stream};
 
 use super::arguments::{ArgumentList, Declared, MakerArgs};
-use super::text::{Common, SHUFFLES, THREADS, blocks, common_methods};
+use super::text::{Common, SHUFFLES, THREADS, blocks, common_methods, expression, part};
 use crate::code::Code;
 use crate::error::{Error, ErrorKind, Result};
 use crate::repr::DeviceRepr;
@@ -184,8 +184,8 @@ impl<A: DeviceRepr, R: DeviceRepr> ReductionBuilder<A, R> {
             code.block(
                 format!("for (long long i = (long long)blockIdx.x * {THREADS} + threadIdx.x; i < {count}; i += (long long)gridDim.x * {THREADS})"),
                 |code| {
-                    code.line("#line 1 \"map\"");
-                    code.line(format!("const cuprum_value cuprum_b =\n{value}\n;"));
+                    code.line("const cuprum_value cuprum_b =");
+                    part(code, "map", value, ";");
                     code.line("cuprum_a = cuprum_reduce(cuprum_a, cuprum_b);");
                 },
             );
@@ -210,18 +210,6 @@ impl<A: DeviceRepr, R: DeviceRepr> ReductionBuilder<A, R> {
             |code| body(code, "cuprum_count", "cuprum_in[i]"),
         );
         code.into()
-    }
-}
-
-/// `return (expression);`, whose messages are about the part of this name.
-pub(super) fn expression(code: &mut Code, part: &str, text: &str) {
-    code.line(format!("#line 1 \"{part}\""));
-    code.line("return");
-    // A list in braces makes a structure, and takes no brackets. A comment at the end takes none of our code.
-    if text.trim_start().starts_with('{') {
-        code.line(text).line(";");
-    } else {
-        code.line("(").line(text).line(");");
     }
 }
 

@@ -6,8 +6,7 @@ use std::marker::PhantomData;
 use cuprum_driver_core::{Context, DeviceBuffer, DevicePtr, Function, LaunchConfig, Stream};
 
 use super::arguments::{ArgumentList, Declared, MakerArgs};
-use super::reduction::expression;
-use super::text::{Common, SHUFFLES, THREADS, blocks, common_methods};
+use super::text::{self, Common, SHUFFLES, THREADS, blocks, common_methods, expression};
 use crate::code::Code;
 use crate::error::{Error, ErrorKind, Result};
 use crate::repr::DeviceRepr;
@@ -238,10 +237,10 @@ impl<T: DeviceRepr> ScanBuilder<T> {
                     ));
                     code.line("const long long i = cuprum_base + cuprum_j;");
                     code.block("if (i < cuprum_end)", |code| {
-                        code.line("#line 1 \"input\"");
-                        code.line(format!("const cuprum_value cuprum_v =\n{input}\n;"));
-                        code.line("#line 1 \"segments\"");
-                        code.line(format!("const bool cuprum_first =\n{first}\n;"));
+                        code.line("const cuprum_value cuprum_v =");
+                        text::part(code, "input", &input, ";");
+                        code.line("const bool cuprum_first =");
+                        text::part(code, "segments", first, ";");
                         code.line("cuprum_at(cuprum_shared, cuprum_j) = cuprum_item(cuprum_v, cuprum_first);");
                     });
                     code.line("else cuprum_at(cuprum_shared, cuprum_j) = cuprum_item();");
@@ -331,13 +330,12 @@ impl<T: DeviceRepr> ScanBuilder<T> {
                                 code.line("const cuprum_item cuprum_last = cuprum_j > 0 ? cuprum_at(cuprum_shared, cuprum_j - 1) : cuprum_before;");
                                 code.line("const bool cuprum_none = (cuprum_this.cuprum_state & cuprum_is_first) || !(cuprum_last.cuprum_state & cuprum_has);");
                                 code.line("cuprum_value previous =");
-                                code.line(format!("#line 1 \"neutral\"\n{neutral}\n;"));
+                                text::part(code, "neutral", neutral, ";");
                                 code.line("if (!cuprum_none) previous = cuprum_last.cuprum_get();");
                                 code.line("(void)previous;");
                             }
                             code.line("(void)item;");
-                            code.line("#line 1 \"output\"");
-                            code.line(&output).line(";");
+                            text::part(code, "output", &output, ";");
                         },
                     );
                     code.line("__syncthreads();");

@@ -2,6 +2,7 @@
 
 use cuprum_driver_core::{Context, DeviceAttribute};
 
+use crate::code::Code;
 use crate::error::Result;
 use crate::source::Source;
 
@@ -37,6 +38,30 @@ template <class T> __device__ inline T cuprum_shuffle_up(const T &value, int dis
 }
 }
 ";
+
+/// A text of the user's, so that the compiler's messages and line tables name the part and its own lines and columns. What ends it stands
+/// on a line of its own, because the text may end in a comment, and still counts as the part's.
+pub(super) fn part(code: &mut Code, name: &str, text: &str, end: &str) {
+    if text.is_empty() && end.is_empty() {
+        return;
+    }
+    code.line(format!("#line 1 \"{name}\""))
+        .verbatim(text)
+        .line(end)
+        .line("#line 1 \"cuprum\"");
+}
+
+/// `return (expression);`.
+pub(super) fn expression(code: &mut Code, name: &str, text: &str) {
+    // A list in braces makes a structure, and takes no brackets.
+    if text.trim_start().starts_with('{') {
+        code.line("return");
+        part(code, name, text, ";");
+    } else {
+        code.line("return (");
+        part(code, name, text, ");");
+    }
+}
 
 /// The parts that every maker's builder has.
 #[derive(Debug, Clone)]
