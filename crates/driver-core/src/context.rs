@@ -141,7 +141,7 @@ impl Context {
         for (stream, position) in streams.iter().zip(positions) {
             stream.inner().note_completed(position);
         }
-        self.inner.parking.collect(&self.inner);
+        self.inner.parking.collect_all(&self.inner);
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl Context {
     /// # Errors
     /// The first failure of a release, also of one in a destructor since the last call.
     pub fn collect(&self) -> Result<()> {
-        self.inner.parking.collect(&self.inner);
+        self.inner.parking.collect_all(&self.inner);
         match lock(&self.inner.release_failure).take() {
             Some(error) => Err(error),
             None => Ok(()),
@@ -161,7 +161,7 @@ impl Context {
 
     /// As [`Context::collect`], but leaves what destructors have noted for that.
     pub fn release_parked(&self) {
-        self.inner.parking.collect(&self.inner);
+        self.inner.parking.collect_all(&self.inner);
     }
 
     /// How many resources wait for their last use to pass.

@@ -3,6 +3,7 @@
 use cuprum_driver_sys::CUlimit;
 
 use crate::call::call;
+use crate::memory::or_make_room;
 use crate::{Context, Result};
 
 /// A limit of a context, in bytes.
@@ -48,8 +49,12 @@ impl Context {
     /// What `cuCtxSetLimit` returns: `CUDA_ERROR_INVALID_VALUE` for more than the device can have, for instance.
     pub fn set_limit(&self, limit: Limit, bytes: usize) -> Result<()> {
         self.make_current()?;
-        // SAFETY: no pointers are passed, and this context is current.
-        unsafe { call!(self.driver(), cuCtxSetLimit(limit.raw(), bytes)) }
-            .map_err(|failure| self.raise(failure))
+        // Heap and stacks are device memory.
+        or_make_room(
+            self,
+            // SAFETY: no pointers are passed, and this context is current.
+            || unsafe { call!(self.driver(), cuCtxSetLimit(limit.raw(), bytes)) },
+            |failure| self.raise(failure),
+        )
     }
 }

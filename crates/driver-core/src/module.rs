@@ -13,7 +13,7 @@ use crate::call::call;
 use crate::context::Context;
 use crate::image;
 use crate::launch::{KernelName, intern};
-use crate::memory::{DeviceBuffer, DeviceCopy};
+use crate::memory::{DeviceBuffer, DeviceCopy, or_make_room};
 use crate::parking::Resource;
 use crate::stream::Stream;
 use crate::tracking::{Access, Tracker};
@@ -93,30 +93,35 @@ impl Module {
         context.inner().parking().collect(context.inner());
         context.make_current()?;
         let mut errors = vec![0u8; LOG_BYTES];
-        let mut options = [
-            CUjit_option::ERROR_LOG_BUFFER,
-            CUjit_option::ERROR_LOG_BUFFER_SIZE_BYTES,
-        ];
-        let mut values: [*mut c_void; 2] = [
-            errors.as_mut_ptr().cast::<c_void>(),
-            std::ptr::without_provenance_mut(LOG_BYTES),
-        ];
-        let mut raw = CUmodule::NULL;
-        // SAFETY: the image is the caller's promise; the two options come with a buffer and its size, which live
-        // through the call; `raw` is a live local that the call writes.
-        unsafe {
-            call!(
-                context.driver(),
-                cuModuleLoadDataEx(
-                    &raw mut raw,
-                    image,
-                    2,
-                    options.as_mut_ptr(),
-                    values.as_mut_ptr()
+        let buffer = errors.as_mut_ptr();
+        let load = || {
+            let mut options = [
+                CUjit_option::ERROR_LOG_BUFFER,
+                CUjit_option::ERROR_LOG_BUFFER_SIZE_BYTES,
+            ];
+            let mut values: [*mut c_void; 2] = [
+                buffer.cast::<c_void>(),
+                std::ptr::without_provenance_mut(LOG_BYTES),
+            ];
+            let mut raw = CUmodule::NULL;
+            // SAFETY: the image is the caller's promise; the two options come with a buffer and its size, which live
+            // through the call; `raw` is a live local that the call writes.
+            unsafe {
+                call!(
+                    context.driver(),
+                    cuModuleLoadDataEx(
+                        &raw mut raw,
+                        image,
+                        2,
+                        options.as_mut_ptr(),
+                        values.as_mut_ptr()
+                    )
                 )
-            )
-        }
-        .map_err(|failure| {
+            }
+            .map(|()| raw)
+        };
+        // Code and variables of a module need device memory.
+        let raw = or_make_room(context, load, |failure| {
             let log = errors.split(|&byte| byte == 0).next().unwrap_or_default();
             let log = String::from_utf8_lossy(log).trim().to_owned();
             let error = context.raise(failure);

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use cuprum_driver_sys::{
     CUarray, CUdeviceptr, CUevent, CUmipmappedArray, CUmodule, CUresult, CUsurfObject, CUtexObject,
@@ -59,6 +59,8 @@ pub(crate) struct Parking {
     items: Mutex<Vec<Parked>>,
     /// The length of `items`, so that allocations pass an empty parking place without a lock.
     count: AtomicUsize,
+    /// Held while what was parked goes to the driver, so that who is short of memory can wait until it is there.
+    releasing: Mutex<()>,
     events: Arc<EventStore>,
 }
 
@@ -67,6 +69,7 @@ impl Parking {
         Self {
             items: Mutex::new(Vec::new()),
             count: AtomicUsize::new(0),
+            releasing: Mutex::new(()),
             events: Arc::new(EventStore(Mutex::new(Vec::new()))),
         }
     }
@@ -113,8 +116,27 @@ impl Parking {
         self.count.store(items.len(), Ordering::Relaxed);
     }
 
-    /// Releases everything whose last use has passed.
+    /// Releases everything whose last use has passed, unless another thread does so at the moment.
     pub(crate) fn collect(&self, context: &ContextInner) {
+        if self.len() == 0 {
+            return;
+        }
+        let guard = match self.releasing.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        self.collect_holding(context, &guard);
+    }
+
+    /// Releases everything whose last use has passed. When it returns, the driver has also what other threads were
+    /// releasing.
+    pub(crate) fn collect_all(&self, context: &ContextInner) {
+        let guard = lock(&self.releasing);
+        self.collect_holding(context, &guard);
+    }
+
+    fn collect_holding(&self, context: &ContextInner, _releasing: &MutexGuard<'_, ()>) {
         if self.len() == 0 || context.make_current().is_err() {
             return;
         }
@@ -134,7 +156,7 @@ impl Parking {
 
     /// At the end of a context: releases what is over and returns the rest. Spare events go too.
     pub(crate) fn drain(&self, context: &ContextInner) -> Vec<Parked> {
-        self.collect(context);
+        self.collect_all(context);
         // If that fails the context is gone, and its events with it.
         let _ = context.make_current();
         for event in lock(&self.events.0).drain(..) {

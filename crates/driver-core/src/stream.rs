@@ -13,6 +13,7 @@ use crate::context::{Context, lock};
 use crate::error::LaunchRecord;
 use crate::event::Event;
 use crate::launch::Recent;
+use crate::memory::or_make_room;
 use crate::timeline::Timeline;
 use crate::{Error, Result};
 
@@ -61,15 +62,18 @@ impl Stream {
 
     pub(crate) fn create(context: &Context) -> Result<Self> {
         context.make_current()?;
-        let mut raw = CUstream::NULL;
-        // SAFETY: `raw` is a live local that the call writes, and the context is current.
-        unsafe {
-            call!(
-                context.driver(),
-                cuStreamCreate(&raw mut raw, flags::CU_STREAM_NON_BLOCKING)
-            )
-        }
-        .map_err(|failure| context.raise(failure))?;
+        let create = || {
+            let mut raw = CUstream::NULL;
+            // SAFETY: `raw` is a live local that the call writes, and the context is current.
+            unsafe {
+                call!(
+                    context.driver(),
+                    cuStreamCreate(&raw mut raw, flags::CU_STREAM_NON_BLOCKING)
+                )
+            }
+            .map(|()| raw)
+        };
+        let raw = or_make_room(context, create, |failure| context.raise(failure))?;
         Ok(Self::enrol(context, raw, true))
     }
 
@@ -190,7 +194,7 @@ impl Stream {
             )
         }
         .map_err(|failure| self.raise(failure))?;
-        self.inner.note_seen(&[event.position()]);
+        self.inner.note_wait(&[event.position()]);
         Ok(())
     }
 
@@ -280,7 +284,7 @@ impl Stream {
         }
         // SAFETY: as above, for both streams. The driver keeps what it needs of the event.
         unsafe { call!(driver, cuStreamWaitEvent(self.raw(), event, 0)) }?;
-        self.inner.note_seen(&seen);
+        self.inner.note_wait(&seen);
         Ok(())
     }
 
@@ -339,7 +343,12 @@ impl StreamInner {
             .any(|&(other, seen)| other == id && seen >= position)
     }
 
-    pub(crate) fn note_seen(&self, news: &[(u32, u64)]) {
+    /// A wait was queued: later work comes after these positions of other streams.
+    ///
+    /// A wait is an operation like others. Memory that is this stream's because it waits may be used next on a third
+    /// stream, which must then come after the wait, although this stream has done nothing since.
+    pub(crate) fn note_wait(&self, news: &[(u32, u64)]) {
+        self.count();
         let mut seen = lock(&self.seen);
         for &(id, position) in news.iter().filter(|&&(id, _)| id != self.id) {
             match seen.iter_mut().find(|(other, _)| *other == id) {

@@ -118,7 +118,7 @@ impl Timeline {
             unsafe { call!(driver, cuStreamWaitEvent(stream.raw(), event, 0)) }?;
         }
         drop(state);
-        stream.inner().note_seen(&[(self.id(), position)]);
+        stream.inner().note_wait(&[(self.id(), position)]);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use cuprum_driver_core::{Context, DeviceBuffer, Stream};
 use crate::element::{Element, Float, Signed};
 use crate::error::{Error, Result};
 use crate::expr::{Expr, IntoExpr, Linspace, Operand as _};
+use crate::kernel::program::Program;
 use crate::shape::{Layout, Shape};
 use crate::slice::SliceArg;
 use crate::trusted;
@@ -43,6 +44,20 @@ impl<T: Element> GpuArray<T> {
             buffer: trusted::uninit(stream, layout.len())?,
             layout,
         })
+    }
+
+    /// As [`uninit`](Self::uninit), for the result of `program`: from where the memory of its first operand came.
+    pub(crate) fn result_of(
+        program: &Program<'_, '_>,
+        stream: &Stream,
+        shape: Shape,
+    ) -> Result<Self> {
+        let layout = Layout::row_major(shape)?;
+        let buffer = match program.first_memory() {
+            Some(memory) => memory.uninit_beside(stream, layout.len())?,
+            None => trusted::uninit(stream, layout.len())?,
+        };
+        Ok(Self { buffer, layout })
     }
 
     /// An array with the elements of `host`, in row-major order. `host` may be changed as soon as this returns.

@@ -21,6 +21,16 @@ pub(crate) fn uninit<T: Element>(stream: &Stream, len: usize) -> Result<DeviceBu
     Ok(unsafe { DeviceBuffer::uninit(stream, len) }?)
 }
 
+/// As [`uninit`], from where the memory of `source` came: see [`DeviceView::uninit_beside`].
+pub(crate) fn uninit_beside<T: Element, S: Element>(
+    source: DeviceView<'_, S>,
+    stream: &Stream,
+    len: usize,
+) -> Result<DeviceBuffer<T>> {
+    // SAFETY: as in `uninit`.
+    Ok(unsafe { source.uninit_beside(stream, len) }?)
+}
+
 /// An exclusive view, and a shared one of the same elements: for an expression that overwrites what it reads.
 ///
 /// Elements of device memory are never Rust references, so the two handles are not aliasing references; what must be kept apart is the

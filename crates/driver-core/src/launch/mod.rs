@@ -13,6 +13,7 @@ use cuprum_driver_sys::CUresult;
 
 use crate::call::{Failure, call};
 use crate::error::text::Extent;
+use crate::memory::or_make_room;
 use crate::module::Function;
 use crate::stream::Stream;
 use crate::tracking::Waits;
@@ -105,48 +106,54 @@ impl Function {
             .inner()
             .make_current()
             .map_err(|failure| self.launch_failed(stream, &config, failure))?;
-        // SAFETY: the function belongs to the current context and is kept by its module; there is one pointer for
-        // each parameter, to a live value of the parameter's size (checked above where the driver tells sizes);
-        // the rest is the caller's promise. The driver copies the values before it returns.
-        unsafe {
-            let (kernel, shared_bytes, stream) = (self.raw(), config.shared_bytes, stream.raw());
-            let pointers = table.pointers();
-            if cooperative {
-                call!(
-                    context.driver(),
-                    cuLaunchCooperativeKernel(
-                        kernel,
-                        grid.0,
-                        grid.1,
-                        grid.2,
-                        block.0,
-                        block.1,
-                        block.2,
-                        shared_bytes,
-                        stream,
-                        pointers
+        let attempt = || {
+            // SAFETY: the function belongs to the current context and is kept by its module; there is one pointer for
+            // each parameter, to a live value of the parameter's size (checked above where the driver tells sizes);
+            // the rest is the caller's promise. The driver copies the values before it returns.
+            unsafe {
+                let (kernel, shared_bytes, stream) =
+                    (self.raw(), config.shared_bytes, stream.raw());
+                let pointers = table.pointers();
+                if cooperative {
+                    call!(
+                        context.driver(),
+                        cuLaunchCooperativeKernel(
+                            kernel,
+                            grid.0,
+                            grid.1,
+                            grid.2,
+                            block.0,
+                            block.1,
+                            block.2,
+                            shared_bytes,
+                            stream,
+                            pointers
+                        )
                     )
-                )
-            } else {
-                call!(
-                    context.driver(),
-                    cuLaunchKernel(
-                        kernel,
-                        grid.0,
-                        grid.1,
-                        grid.2,
-                        block.0,
-                        block.1,
-                        block.2,
-                        shared_bytes,
-                        stream,
-                        pointers,
-                        std::ptr::null_mut()
+                } else {
+                    call!(
+                        context.driver(),
+                        cuLaunchKernel(
+                            kernel,
+                            grid.0,
+                            grid.1,
+                            grid.2,
+                            block.0,
+                            block.1,
+                            block.2,
+                            shared_bytes,
+                            stream,
+                            pointers,
+                            std::ptr::null_mut()
+                        )
                     )
-                )
+                }
             }
-        }
-        .map_err(|failure| self.launch_failed(stream, &config, failure))?;
+        };
+        // Local memory, printf's buffer and the heap may have to be placed first.
+        or_make_room(context, attempt, |failure| {
+            self.launch_failed(stream, &config, failure)
+        })?;
         let position = stream.inner().count();
         stream
             .inner()

@@ -36,12 +36,23 @@ impl Allocation {
 
     /// Memory with undefined contents, on the same stream and from where this memory came.
     pub(crate) fn another(&self, bytes: usize) -> Result<Self> {
-        let Some(allocator) = self.allocator.as_ref().filter(|_| bytes > 0) else {
-            return Self::new(self.stream(), bytes);
+        Self::from(self.stream(), bytes, self.allocator.as_ref())
+    }
+
+    /// Memory for a result that is computed from this memory: from where this came if its allocator serves results,
+    /// from the context's allocator otherwise.
+    pub(crate) fn beside(&self, stream: &Stream, bytes: usize) -> Result<Self> {
+        let serves = |allocator: &&Arc<dyn Allocator>| allocator.serves_results();
+        Self::from(stream, bytes, self.allocator.as_ref().filter(serves))
+    }
+
+    fn from(stream: &Stream, bytes: usize, allocator: Option<&Arc<dyn Allocator>>) -> Result<Self> {
+        let Some(allocator) = allocator.filter(|_| bytes > 0) else {
+            return Self::new(stream, bytes);
         };
-        let address = allocator.allocate(self.stream(), bytes)?;
-        let allocator = Some(Arc::clone(allocator));
-        Ok(Self::from_parts(self.stream(), address, bytes, allocator))
+        let allocator = allocator.local().unwrap_or_else(|| Arc::clone(allocator));
+        let address = allocator.allocate(stream, bytes)?;
+        Ok(Self::from_parts(stream, address, bytes, Some(allocator)))
     }
 
     /// Memory that `allocator`, if there is one, takes back in the end.

@@ -49,6 +49,13 @@ pub unsafe trait Allocator: fmt::Debug + Send + Sync {
     fn local(&self) -> Option<Arc<dyn Allocator>> {
         None
     }
+
+    /// Whether results that are computed from memory of this allocator come from it too, whatever allocator the context
+    /// has: see [`DeviceView::uninit_beside`](crate::DeviceView::uninit_beside). So they do, except for the driver's own
+    /// allocators, which are what is taken where nobody has chosen.
+    fn serves_results(&self) -> bool {
+        true
+    }
 }
 
 /// `cuMemAlloc` and `cuMemFree`: memory is released once its last use has passed, at a later allocation.
@@ -77,6 +84,10 @@ unsafe impl Allocator for DirectAllocator {
             .parking()
             .park(context, Resource::Memory(address), &uses.to_past());
         Ok(())
+    }
+
+    fn serves_results(&self) -> bool {
+        false
     }
 }
 
@@ -117,7 +128,7 @@ pub struct StreamOrderedAllocator;
 // more; `cuMemFreeAsync` is queued after everything that uses it.
 unsafe impl Allocator for StreamOrderedAllocator {
     fn allocate(&self, stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
-        with_retry(stream, bytes, 0, |address| {
+        let address = with_retry(stream, bytes, 0, |address| {
             // SAFETY: `address` is a live local of `with_retry`, and the stream lives and is of the current context.
             unsafe {
                 call!(
@@ -125,7 +136,10 @@ unsafe impl Allocator for StreamOrderedAllocator {
                     cuMemAllocAsync(address, bytes, stream.raw())
                 )
             }
-        })
+        })?;
+        // Whoever uses the memory first on another stream comes after the allocation.
+        stream.timeline().count();
+        Ok(address)
     }
 
     unsafe fn release(
@@ -148,6 +162,10 @@ unsafe impl Allocator for StreamOrderedAllocator {
         stream.timeline().count();
         Ok(())
     }
+
+    fn serves_results(&self) -> bool {
+        false
+    }
 }
 
 /// Stream-ordered where the device and the driver offer it, direct elsewhere.
@@ -164,14 +182,32 @@ pub(crate) fn default_allocator(context: &Context) -> Arc<dyn Allocator> {
 /// When memory is short: asks those who hold some for later, waits for the context's work, and releases what was
 /// parked.
 #[cold]
-pub(super) fn make_room(context: &Context) -> Result<()> {
+fn make_room(context: &Context) -> Result<()> {
     context.inner().reclaim();
     context.synchronize()?;
     context.make_current()
 }
 
+/// Calls the driver for something that may need memory, the context being current. When memory is short, makes room and
+/// calls once more. `tell` makes the error of the last failure.
+#[inline]
+pub(crate) fn or_make_room<T>(
+    context: &Context,
+    mut attempt: impl FnMut() -> Result<T, Failure>,
+    tell: impl FnOnce(Failure) -> Error,
+) -> Result<T> {
+    match attempt() {
+        Err(failure) if failure.is(CUresult::OUT_OF_MEMORY) => {
+            make_room(context)?;
+            attempt()
+        }
+        answer => answer,
+    }
+    .map_err(tell)
+}
+
 /// Allocates; when memory is short, makes room and tries once more.
-pub(crate) fn with_retry<T>(
+pub(crate) fn with_retry<T: Copy>(
     stream: &Stream,
     bytes: usize,
     mut handle: T,
@@ -180,14 +216,11 @@ pub(crate) fn with_retry<T>(
     let context = stream.context();
     context.inner().parking().collect(context.inner());
     context.make_current()?;
-    let mut answer = allocate(&raw mut handle);
-    if answer.is_err_and(|failure| failure.is(CUresult::OUT_OF_MEMORY)) {
-        make_room(context)?;
-        answer = allocate(&raw mut handle);
-    }
-    answer
-        .map(|()| handle)
-        .map_err(|failure| out_of_memory(stream, bytes, failure))
+    or_make_room(
+        context,
+        || allocate(&raw mut handle).map(|()| handle),
+        |failure| out_of_memory(stream, bytes, failure),
+    )
 }
 
 #[cold]

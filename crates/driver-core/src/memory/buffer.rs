@@ -46,18 +46,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// # Safety
     /// An element is not read, by the host or by a kernel, before it was written.
     pub unsafe fn uninit(stream: &Stream, len: usize) -> Result<Self> {
-        let bytes = len
-            .checked_mul(size_of::<T>())
-            .filter(|&bytes| isize::try_from(bytes).is_ok())
-            .ok_or_else(|| {
-                Error::new(
-                    ErrorKind::InvalidArgument,
-                    format!(
-                        "{len} elements of {} bytes are more than any address space holds",
-                        size_of::<T>()
-                    ),
-                )
-            })?;
+        let bytes = bytes_of::<T>(len)?;
         Ok(Self::from_allocation(Allocation::new(stream, bytes)?, len))
     }
 
@@ -103,7 +92,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         )
     }
 
-    fn from_allocation(allocation: Allocation, len: usize) -> Self {
+    pub(super) fn from_allocation(allocation: Allocation, len: usize) -> Self {
         Self {
             address: allocation.address(),
             allocation,
@@ -285,6 +274,21 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     pub(crate) fn allocation(&self) -> &Allocation {
         &self.allocation
     }
+}
+
+/// The size of `len` elements.
+pub(super) fn bytes_of<T>(len: usize) -> Result<usize> {
+    len.checked_mul(size_of::<T>())
+        .filter(|&bytes| isize::try_from(bytes).is_ok())
+        .ok_or_else(|| {
+            Error::new(
+                ErrorKind::InvalidArgument,
+                format!(
+                    "{len} elements of {} bytes are more than any address space holds",
+                    size_of::<T>()
+                ),
+            )
+        })
 }
 
 impl<T> fmt::Debug for DeviceBuffer<T> {

@@ -13,7 +13,7 @@ mod view;
 
 pub(crate) use allocation::{Allocation, Span};
 pub use allocator::{Allocator, DirectAllocator, StreamOrderedAllocator};
-pub(crate) use allocator::{default_allocator, with_retry};
+pub(crate) use allocator::{default_allocator, or_make_room, with_retry};
 pub use buffer::DeviceBuffer;
 pub(crate) use copy::{queue, settle};
 pub use page_locked::{PageLockedAllocator, PinnedAllocator};

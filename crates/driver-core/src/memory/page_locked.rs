@@ -4,8 +4,9 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
 
-use cuprum_driver_sys::{CUresult, flags};
+use cuprum_driver_sys::flags;
 
+use super::or_make_room;
 use crate::call::{Failure, call};
 use crate::context::Context;
 use crate::parking::{PinnedAddress, Resource};
@@ -104,14 +105,8 @@ unsafe impl PinnedAllocator for PageLockedAllocator {
     fn allocate(&self, context: &Context, bytes: usize) -> Result<NonNull<u8>> {
         context.inner().parking().collect(context.inner());
         context.make_current()?;
-        let mut answer = self.call(context, bytes);
-        if answer.is_err_and(|failure| failure.is(CUresult::OUT_OF_MEMORY)) {
-            super::allocator::make_room(context)?;
-            answer = self.call(context, bytes);
-        }
-        answer
-            .map_err(|failure| context.raise(failure).fact("bytes", bytes))
-            .and_then(not_null)
+        let tell = |failure| context.raise(failure).fact("bytes", bytes);
+        or_make_room(context, || self.call(context, bytes), tell).and_then(not_null)
     }
 
     unsafe fn release(

@@ -6,7 +6,9 @@ use std::ops::{Bound, Range, RangeBounds};
 
 use cuprum_driver_sys::CUdeviceptr;
 
-use super::{Allocation, DeviceCopy, Span};
+use super::buffer::bytes_of;
+use super::{Allocation, DeviceBuffer, DeviceCopy, Span};
+use crate::Result;
 use crate::context::Context;
 use crate::stream::Stream;
 use crate::tracking::Access;
@@ -110,6 +112,25 @@ macro_rules! view_methods {
 
 impl<'a, T: DeviceCopy> DeviceView<'a, T> {
     view_methods!();
+
+    /// `len` elements of any type for a result that is computed from these, on `stream`, with undefined contents.
+    ///
+    /// They come from where the memory of this view came, so that what is made from arrays of a pool stays in the pool;
+    /// if that is the driver itself, from the context's allocator.
+    ///
+    /// # Errors
+    /// As [`DeviceBuffer::uninit`], and what the allocator answers for a stream of another context.
+    ///
+    /// # Safety
+    /// An element is not read, by the host or by a kernel, before it was written.
+    pub unsafe fn uninit_beside<R: DeviceCopy>(
+        &self,
+        stream: &Stream,
+        len: usize,
+    ) -> Result<DeviceBuffer<R>> {
+        let allocation = self.allocation.beside(stream, bytes_of::<R>(len)?)?;
+        Ok(DeviceBuffer::from_allocation(allocation, len))
+    }
 
     pub(crate) fn new(allocation: &'a Allocation, first: usize, len: usize) -> Self {
         let address = allocation.address() + (first * size_of::<T>()) as u64;

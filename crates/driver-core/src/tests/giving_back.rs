@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use super::mock::{self, ORDERED, PENDING, calls, is_allocated};
 use crate::{
-    Context, DeviceBuffer, DirectAllocator, ErrorKind, PageLockedAllocator, PastUses,
-    PinnedAllocator as _, PinnedBuffer, Reclaim, Returned, Stream,
+    Context, DeviceBuffer, DirectAllocator, ErrorKind, LaunchConfig, Limit, Module,
+    PageLockedAllocator, PastUses, PinnedAllocator as _, PinnedBuffer, Reclaim, Returned, Stream,
 };
 
 /// Holds memory, and gives it back when asked.
@@ -86,6 +86,48 @@ fn who_runs_out_of_memory_asks_the_holders_and_tries_once_more() {
     mock::fail("cuMemAlloc_v2", super::OUT_OF_MEMORY);
     assert!(DeviceBuffer::<u8>::zeros(&stream, 100).is_err());
     mock::fail("cuMemAlloc_v2", cuprum_driver_sys::CUresult::SUCCESS);
+}
+
+#[test]
+fn whatever_needs_memory_asks_the_holders() {
+    let context = mock::context();
+    let stream = context.new_stream().unwrap();
+    let kernel = Module::from_ptx(&context, "//")
+        .unwrap()
+        .function("k")
+        .unwrap();
+    let (holder, _) = hold(&stream, 1);
+    let one = LaunchConfig::grid_1d(1, 32);
+    let needs: [(&str, &dyn Fn() -> bool); 4] = [
+        ("cuModuleLoadDataEx", &|| {
+            Module::from_ptx(&context, "//").is_ok()
+        }),
+        ("cuCtxSetLimit", &|| {
+            context.set_limit(Limit::Heap, 1 << 30).is_ok()
+        }),
+        ("cuStreamCreate", &|| context.new_stream().is_ok()),
+        ("cuLaunchKernel", &|| {
+            mock::launch(&kernel, &stream, one, ()).is_ok()
+        }),
+    ];
+    for (number, (call, act)) in needs.into_iter().enumerate() {
+        assert!(act(), "{call}");
+        assert_eq!(holder.asked.load(Ordering::Relaxed), number, "{call}");
+        mock::fail(call, super::OUT_OF_MEMORY);
+        calls();
+        assert!(!act(), "{call}");
+        assert_eq!(
+            calls().iter().filter(|&&name| name == call).count(),
+            2,
+            "{call}: one more try"
+        );
+        assert_eq!(holder.asked.load(Ordering::Relaxed), number + 1, "{call}");
+        // Other failures are no reason to ask.
+        mock::fail(call, cuprum_driver_sys::CUresult::INVALID_VALUE);
+        assert!(!act(), "{call}");
+        assert_eq!(holder.asked.load(Ordering::Relaxed), number + 1, "{call}");
+        mock::fail(call, cuprum_driver_sys::CUresult::SUCCESS);
+    }
 }
 
 /// Asks for memory while it is asked for memory.

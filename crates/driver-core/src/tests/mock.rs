@@ -266,6 +266,7 @@ mock! {
     cuMemsetD32Async(dst: CUdeviceptr, value: u32, count: usize, _stream: CUstream) {
         std::slice::from_raw_parts_mut(host(dst).cast::<u32>(), count).fill(value); OK
     }
+    cuCtxSetLimit(_limit: CUlimit, _bytes: usize) { OK }
     cuStreamCreate(stream: *mut CUstream, _flags: u32) { *stream = handle(CUstream); OK }
     cuStreamDestroy_v2(_stream: CUstream) { OK }
     cuStreamSynchronize(_stream: CUstream) { OK }

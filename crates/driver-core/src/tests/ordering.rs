@@ -1,7 +1,7 @@
 //! Order across streams: which events are recorded and waited for, and which are not.
 
-use super::mock::{self, ORDERED, PENDING, calls};
-use crate::{DeviceBuffer, Function, LaunchConfig, Module, Stream};
+use super::mock::{self, ORDERED, PENDING, POOLS, calls};
+use crate::{DeviceBuffer, Function, LaunchConfig, Module, PastUses, Stream};
 
 const CONFIG: LaunchConfig = LaunchConfig::grid_1d(1, 32);
 
@@ -188,7 +188,7 @@ fn untracked_views_are_left_alone() {
 
 #[test]
 fn memory_is_freed_after_uses_on_other_streams() {
-    mock::POOLS.set(true);
+    POOLS.set(true);
     let Bench { a, b, kernel, .. } = bench();
     let x = buffer(&a);
     mock::launch(&kernel, &b, CONFIG, (&x,)).unwrap();
@@ -205,7 +205,7 @@ fn memory_is_freed_after_uses_on_other_streams() {
             "cuMemFreeAsync"
         ]
     );
-    mock::POOLS.set(false);
+    POOLS.set(false);
 }
 
 #[test]
@@ -233,4 +233,46 @@ fn dropped_streams_are_forgotten_once_they_are_done() {
         mock::launch(&kernel, &short_lived, CONFIG, (&x,)).unwrap();
     }
     assert!(x.tracked_uses() < 40, "{}", x.tracked_uses());
+}
+
+#[test]
+fn a_wait_is_an_operation_that_others_wait_for() {
+    let Bench { a, b, c, kernel } = bench();
+    // All that `a` did has passed, and the host has seen it.
+    drop(buffer(&a));
+    a.synchronize().unwrap();
+    for wait in [
+        &(|| a.wait_for(&c)) as &dyn Fn() -> crate::Result<()>,
+        &|| a.wait(&c.record()?),
+        &|| PastUses::of(c.timeline(), c.inner().submitted() + 1).order(&a),
+    ] {
+        wait().unwrap();
+        ORDERED.take();
+        // Memory that is `a`'s because it waits, used for the first time.
+        // SAFETY: no kernel runs.
+        let y = unsafe { DeviceBuffer::<f32>::uninit(&a, 100) }.unwrap();
+        assert!(!y.allocation().past_uses().have_passed());
+        mock::launch(&kernel, &b, CONFIG, (&y,)).unwrap();
+        assert_eq!(ordered(), [pair(&a, &b)]);
+        a.synchronize().unwrap();
+        assert!(PastUses::of(a.timeline(), a.inner().submitted()).have_passed());
+    }
+}
+
+#[test]
+fn stream_ordered_memory_is_first_used_after_its_allocation() {
+    POOLS.set(true);
+    let Bench {
+        a,
+        b,
+        c: _c,
+        kernel,
+    } = bench();
+    // SAFETY: no kernel runs.
+    let y = unsafe { DeviceBuffer::<f32>::uninit(&a, 100) }.unwrap();
+    assert_eq!(calls(), ["cuMemAllocAsync"]);
+    mock::launch(&kernel, &b, CONFIG, (&y,)).unwrap();
+    assert_eq!(ordered(), [pair(&a, &b)]);
+    drop(y);
+    POOLS.set(false);
 }

@@ -1,8 +1,10 @@
 //! Views whose element type is a value.
 
-use cuprum_driver_core::{Args, Context, DeviceView, DeviceViewMut, Stream};
+use cuprum_driver_core::{Args, Context, DeviceBuffer, DeviceView, DeviceViewMut, Stream};
 
-use crate::element::DType;
+use crate::element::{DType, Element};
+use crate::error::Result;
+use crate::trusted;
 
 /// Typed views to erased ones: a hidden part of [`Element`](crate::Element).
 pub trait Erase: Sized {
@@ -56,6 +58,17 @@ macro_rules! any_view {
             pub(crate) fn stream(&self) -> &'a Stream {
                 match self {
                     $(AnyView::$dtype(view) => view.stream(),)+
+                }
+            }
+
+            /// Memory for a result, from where this memory came. Every caller writes all of it.
+            pub(crate) fn uninit_beside<T: Element>(
+                &self,
+                stream: &Stream,
+                len: usize,
+            ) -> Result<DeviceBuffer<T>> {
+                match self {
+                    $(AnyView::$dtype(view) => trusted::uninit_beside(*view, stream, len),)+
                 }
             }
 

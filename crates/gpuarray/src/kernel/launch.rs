@@ -24,7 +24,7 @@ pub(crate) fn eval<T: Element>(root: &Node<'_>, stream: Option<&Stream>) -> Resu
     let program = Program::new(root)?;
     let shape = program.shape()?;
     let stream = stream_of(&program, stream)?;
-    let mut result = GpuArray::uninit(stream, shape)?;
+    let mut result = GpuArray::result_of(&program, stream, shape)?;
     let mut target = result.view_mut();
     let layout = target.layout().clone();
     map(

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::element::DType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::expr::{LeafNode, Node, Op, ViewLeaf};
+use crate::expr::{AnyView, LeafNode, Node, Op, ViewLeaf};
 use crate::shape::{Shape, broadcast};
 
 /// The number of a value within a program.
@@ -251,15 +251,15 @@ impl<'e, 'a> Program<'e, 'a> {
 
     /// The home stream of the first operand that has one.
     pub(crate) fn home_stream(&self) -> Option<&'a Stream> {
+        self.first_memory().map(AnyView::stream)
+    }
+
+    /// The memory of the first operand that has some.
+    pub(crate) fn first_memory(&self) -> Option<&AnyView<'a>> {
         self.views
             .first()
-            .map(|view| view.data.stream())
-            .or_else(|| {
-                self.leaves
-                    .iter()
-                    .find_map(|node| node.reads.first())
-                    .map(|read| read.stream())
-            })
+            .map(|view| &view.data)
+            .or_else(|| self.leaves.iter().find_map(|node| node.reads.first()))
     }
 
     /// The type of the result.

@@ -117,7 +117,7 @@ fn pass<R: Element>(
     let kernel = cache::kernel(stream.context(), &key, || {
         generate(kind, program, &plan.walk)
     })?;
-    let mut result = GpuArray::<R>::uninit(stream, shape)?;
+    let mut result = GpuArray::<R>::result_of(program, stream, shape)?;
     let mut target = result.view_mut();
     let args = arguments(program, plan, R::any_view_mut(target.device_view_mut()), 0)?;
     trusted::launch(
