@@ -1,8 +1,9 @@
 //! Memory pools: limits, lifetimes, and that a block is never used again before its last use has passed.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use cuprum::driver::{Context, DirectAllocator, ErrorKind};
+use cuprum::driver::{Allocator, Context, DirectAllocator, ErrorKind, LastUses, Module};
 use cuprum::mempool::{PinnedPool, Policy, Pool, PoolBuilder, alloc_size, bin_number};
 use cuprum::prelude::{DeviceBuffer, Function, GpuArray, LaunchConfig, Operand as _, Stream};
 
@@ -13,12 +14,18 @@ use crate::runner::{Kernels, equal, launch};
 /// The longest random delay of work on the software device, microseconds.
 const JITTER: &[(&str, &str)] = &[("CUPRUM_SOFT_JITTER", "300")];
 
+/// A device with little memory.
+const SMALL: &[(&str, &str)] = &[("CUPRUM_SOFT_MEMORY", "64M")];
+
 pub(crate) fn checks() -> Vec<Check> {
     vec![
         check!(limits_count_what_is_held),
         check!(large_sizes_do_not_wrap),
         check!(memory_is_reused_and_returned),
         check!(arrays_come_from_the_pool_of_their_context, Alone),
+        check!(results_come_from_the_pool_of_their_operands, Alone),
+        check!(arrays_get_the_memory_that_pools_hold, SoftwareOnly).with_variables(SMALL),
+        check!(modules_get_the_memory_that_pools_hold, SoftwareOnly).with_variables(SMALL),
         check!(anything_may_be_dropped_first, Alone),
         check!(who_runs_out_of_memory_gets_what_pools_hold, Alone),
         check!(a_reader_sees_the_old_contents_whoever_comes_next),
@@ -215,6 +222,128 @@ fn arrays_come_from_the_pool_of_their_context(subject: &Subject) -> Result<Repor
     Ok(Report::exact(44))
 }
 
+/// The driver's memory, with a count.
+#[derive(Debug, Default)]
+struct Counted(AtomicU64);
+
+// SAFETY: all is left to `DirectAllocator`.
+unsafe impl Allocator for Counted {
+    fn allocate(&self, stream: &Stream, bytes: usize) -> cuprum::driver::Result<u64> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        DirectAllocator.allocate(stream, bytes)
+    }
+
+    unsafe fn release(
+        &self,
+        stream: &Stream,
+        address: u64,
+        bytes: usize,
+        uses: LastUses<'_>,
+    ) -> cuprum::driver::Result<()> {
+        // SAFETY: the caller's promise is this one.
+        unsafe { DirectAllocator.release(stream, address, bytes, uses) }
+    }
+}
+
+/// What is computed from arrays in a pool's memory is in the pool's memory, whatever the context's allocator (PR-27).
+fn results_come_from_the_pool_of_their_operands(subject: &Subject) -> Result<Report, Failure> {
+    let (context, stream) = (&subject.context, &subject.stream);
+    let counted = Arc::new(Counted::default());
+    context.set_allocator(Some(Arc::clone(&counted) as Arc<dyn Allocator>));
+    let work = || -> Result<(), Failure> {
+        for policy in POLICIES {
+            let pool = Pool::builder().policy(policy).build(context)?;
+            let x: Vec<f32> = (0..10_000_u16).map(f32::from).collect();
+            let a = GpuArray::from_buffer(pool.from_slice(stream, &x)?, [100, 100])?;
+            let before = pool.statistics().allocations;
+            let copy = a.try_clone()?;
+            let doubled = (&a + &copy).eval()?;
+            let lent = pool.statistics().allocations - before;
+            ensure_eq!(lent, 2, "{policy:?}: a copy and a sum from the pool");
+            let double: Vec<f32> = x.iter().map(|x| x + x).collect();
+            equal("a + a", &doubled.to_vec()?, &double)?;
+            // A reduction in two passes, and a result of another type.
+            ensure_eq!(doubled.sum()?, 99_990_000.0, "the sum");
+            let narrow = doubled.cast::<i32>().eval_on(&context.new_stream()?)?;
+            equal("whole", &narrow.to_vec()?[..3], &[0, 2, 4])?;
+            ensure!(
+                pool.statistics().allocations - before >= 4,
+                "{}",
+                pool.report()
+            );
+            ensure_eq!(counted.0.load(Ordering::Relaxed), 0, "direct allocations");
+        }
+        // And the other way round: what is not of a pool stays outside.
+        let b = GpuArray::<f32>::zeros(stream, [10])?;
+        drop((&b + &b).eval()?);
+        ensure_eq!(counted.0.load(Ordering::Relaxed), 2, "direct allocations");
+        Ok(())
+    };
+    let outcome = work();
+    context.set_allocator(None);
+    outcome.map(|()| Report::exact(12))
+}
+
+/// Arrays, temporaries and results find the memory that a pool holds for later.
+fn arrays_get_the_memory_that_pools_hold(subject: &Subject) -> Result<Report, Failure> {
+    let (context, stream) = (&subject.context, &subject.stream);
+    for policy in POLICIES {
+        let pool = Pool::builder().policy(policy).build(context)?;
+        let free = usize::try_from(context.memory_info()?.free)?;
+        // Beside the pool's there is room for one array of this size, not for two.
+        let n = free / 100 * 28 / size_of::<f32>();
+        let hold = || -> Result<(), Failure> {
+            drop(pool.allocate(stream, free / 100 * 55)?);
+            ensure!(
+                pool.held_bytes() >= (free / 100 * 55) as u64,
+                "{}",
+                pool.report()
+            );
+            Ok(())
+        };
+        hold()?;
+        let one = GpuArray::full(stream, [n], 1.0f32)?;
+        ensure!(pool.held_bytes() > 0, "it was asked too early");
+        let two = GpuArray::full(stream, [n], 2.0f32)?;
+        ensure_eq!(pool.held_bytes(), 0, "held after an array took it");
+        drop(two);
+        context.synchronize()?;
+        hold()?;
+        let three = (&one + 2.0).eval()?;
+        ensure_eq!(pool.held_bytes(), 0, "held after a result took it");
+        ensure_eq!(
+            (three.min()?, three.max()?),
+            (3.0, 3.0),
+            "the result's elements"
+        );
+        drop((one, three, pool));
+        context.synchronize()?;
+    }
+    Ok(Report::exact(8))
+}
+
+/// A module with a large variable finds the memory that a pool holds for later.
+fn modules_get_the_memory_that_pools_hold(subject: &Subject) -> Result<Report, Failure> {
+    let (context, stream) = (&subject.context, &subject.stream);
+    for policy in POLICIES {
+        let pool = Pool::builder().policy(policy).build(context)?;
+        let free = usize::try_from(context.memory_info()?.free)?;
+        drop(pool.allocate(stream, free / 100 * 60)?);
+        let ptx = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 8 .b8 large[{}];\n",
+            free / 100 * 60
+        );
+        let module = Module::from_ptx(context, &ptx)?;
+        ensure_eq!(pool.held_bytes(), 0, "held after a module took it");
+        let large = module.global::<u8>("large")?;
+        ensure_eq!(large.len(), free / 100 * 60, "the variable's bytes");
+        drop((large, module, pool));
+        context.synchronize()?;
+        context.collect()?;
+    }
+    Ok(Report::exact(4))
+}
+
 /// Pool, array and context are dropped in every order, and nothing is lost (PR-27).
 fn anything_may_be_dropped_first(subject: &Subject) -> Result<Report, Failure> {
     let context = &subject.context;
@@ -391,7 +520,7 @@ struct Patterned {
 fn patterns(subject: &Subject, builder: PoolBuilder, seed: u64) -> Result<Report, Failure> {
     let kernels = Kernels::new(subject, SOURCE)?;
     let (write, judge) = (kernels.function("write")?, kernels.function("judge")?);
-    let streams = (0..4)
+    let mut streams = (0..4)
         .map(|_| subject.context.new_stream())
         .collect::<Result<Vec<_>, _>>()?;
     let pool = builder.build(&subject.context)?;
@@ -402,23 +531,24 @@ fn patterns(subject: &Subject, builder: PoolBuilder, seed: u64) -> Result<Report
     let mut random = Random::new(seed + 1);
     let mut live: Vec<Patterned> = Vec::new();
     let mut judged = 0u64;
-    let mut end = |one: Patterned, random: &mut Random| -> Result<(), Failure> {
-        // Mostly on its own stream; sometimes on another, which then comes after the first by itself.
-        let stream = if random.below(5) == 0 {
-            random.below(4) as usize
-        } else {
-            one.stream
+    let mut end =
+        |one: Patterned, streams: &[Stream], random: &mut Random| -> Result<(), Failure> {
+            // Mostly on its own stream; sometimes on another, which then comes after the first by itself.
+            let stream = if random.below(5) == 0 {
+                random.below(4) as usize
+            } else {
+                one.stream
+            };
+            let n = one.buffer.len();
+            launch(
+                &judge,
+                &streams[stream],
+                LaunchConfig::for_elements(n),
+                (&one.buffer, n as i32, one.seed, &mut wrong[stream]),
+            )?;
+            judged += n as u64;
+            Ok(())
         };
-        let n = one.buffer.len();
-        launch(
-            &judge,
-            &streams[stream],
-            LaunchConfig::for_elements(n),
-            (&one.buffer, n as i32, one.seed, &mut wrong[stream]),
-        )?;
-        judged += n as u64;
-        Ok(())
-    };
     for step in 0..400u32 {
         if live.len() < 12 && random.below(5) < 3 {
             let most = [300, 5000, 300_000][random.below(3) as usize];
@@ -439,11 +569,18 @@ fn patterns(subject: &Subject, builder: PoolBuilder, seed: u64) -> Result<Report
             });
         } else if !live.is_empty() {
             let which = random.below(live.len() as u64) as usize;
-            end(live.swap_remove(which), &mut random)?;
+            end(live.swap_remove(which), &streams, &mut random)?;
+        }
+        match random.below(40) {
+            // What waits for its last use goes back to the driver after it.
+            0 => pool.free_held(),
+            // A stream ends, with work in its queue, and another takes its place.
+            1 => streams[random.below(4) as usize] = subject.context.new_stream()?,
+            _ => {}
         }
     }
     for one in live {
-        end(one, &mut random)?;
+        end(one, &streams, &mut random)?;
     }
     for (stream, wrong) in wrong.iter().enumerate() {
         ensure_eq!(

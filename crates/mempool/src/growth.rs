@@ -1,5 +1,7 @@
 //! How a pool gets memory from the driver: in chunks or in blocks, within its limit, and when memory is short.
 
+use std::sync::TryLockError;
+
 use cuprum_driver_core::{
     Allocator as _, DirectAllocator, Error, ErrorKind, PinnedAllocator as _, Result,
 };
@@ -8,6 +10,7 @@ use crate::policy::{Policy, Trim};
 use crate::recorder::EventKind;
 use crate::shared::{Books, Client, Shared, Space};
 use crate::store::Reach;
+use crate::sync::lock;
 
 /// Chunks of [`Policy::Coalescing`] are multiples of this, the granularity at which drivers map memory.
 const CHUNK: u64 = 2 << 20;
@@ -19,8 +22,20 @@ const GROWTH: u64 = 64;
 const LARGEST: u64 = 1 << 30;
 
 impl Shared {
-    /// Asks the driver for memory.
+    /// Asks the driver for memory, one thread at a time: who comes second finds what the first has got, instead of a
+    /// limit that is used up by memory which is on its way.
     pub(crate) fn grow(&self, client: Client<'_>, bytes: u64, block: u64) -> Result<u64> {
+        let _growing = match self.growing.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                let guard = lock(&self.growing);
+                if let Some(found) = self.find(client, block)? {
+                    return Ok(found);
+                }
+                guard
+            }
+        };
         let grown = match self.options.policy {
             Policy::Coalescing => self.grow_by_chunk(client, block),
             Policy::Bins => self.grow_by_block(client, block),
@@ -43,9 +58,9 @@ impl Shared {
         let limit = self.options.limit.unwrap_or(u64::MAX);
         let mut least = false;
         loop {
-            let (wanted, surplus) = {
+            let (wanted, running) = {
                 let mut books = self.books();
-                let managed = books.managed() + books.asked;
+                let managed = books.managed();
                 let mut wanted = if least || self.is_stopped() {
                     block
                 } else {
@@ -55,30 +70,25 @@ impl Shared {
                         .checked_next_multiple_of(CHUNK)
                         .unwrap_or(block)
                 };
-                let mut surplus = Vec::new();
                 let over = |bound: u64, books: &Books, wanted: u64| {
-                    (books.managed() + books.asked)
-                        .saturating_add(wanted)
-                        .saturating_sub(bound)
+                    books.managed().saturating_add(wanted).saturating_sub(bound)
                 };
-                let above_peak = over(books.peak, &books, wanted);
-                if self.options.trim == Trim::AtPeak && above_peak > 0 {
-                    surplus = books.take_out(above_peak);
+                let mut running = false;
+                if self.options.trim == Trim::AtPeak {
+                    let above_peak = over(books.peak, &books, wanted);
+                    running |= self
+                        .retire(&mut books, client.context(), above_peak)
+                        .running;
                 }
                 let above_limit = over(limit, &books, block);
-                if above_limit > 0 {
-                    surplus.extend(books.take_out(above_limit));
-                }
-                let room = limit.saturating_sub(books.managed() + books.asked);
+                running |= self
+                    .retire(&mut books, client.context(), above_limit)
+                    .running;
+                let room = limit.saturating_sub(books.managed());
                 wanted = wanted.min(room);
-                if wanted >= block {
-                    books.asked += wanted;
-                }
-                (wanted, surplus)
+                (wanted, running)
             };
-            let runs = surplus.iter().any(|piece| !piece.marks.have_passed());
-            self.hand_back(client.context(), surplus);
-            if runs && self.options.limit.is_some() {
+            if running && self.options.limit.is_some() {
                 // A limit is kept in truth, not only in the books.
                 client.context().synchronize()?;
             }
@@ -90,10 +100,9 @@ impl Shared {
             } else {
                 self.ask(client, wanted)
             };
-            let mut books = self.books();
-            books.asked -= wanted;
             match answer {
                 Ok(address) => {
+                    let mut books = self.books();
                     return Ok(Some(self.enter(&mut books, address, wanted, block, client)));
                 }
                 Err(error) if error.kind() == ErrorKind::OutOfMemory && wanted > block => {
@@ -110,20 +119,11 @@ impl Shared {
         let limit = self.options.limit.unwrap_or(u64::MAX);
         let mut waited = false;
         loop {
-            let fits = {
-                let mut books = self.books();
-                let fits = (books.managed() + books.asked).saturating_add(block) <= limit;
-                if fits {
-                    books.asked += block;
-                }
-                fits
-            };
+            let fits = self.books().managed().saturating_add(block) <= limit;
             let failed = if fits {
-                let answer = self.ask_once(client, block);
-                let mut books = self.books();
-                books.asked -= block;
-                match answer {
+                match self.ask_once(client, block) {
                     Ok(address) => {
+                        let mut books = self.books();
                         return Ok(Some(self.enter(&mut books, address, block, block, client)));
                     }
                     Err(error) if error.kind() == ErrorKind::OutOfMemory => Some(error),
@@ -140,25 +140,19 @@ impl Shared {
                     return Ok(Some(found));
                 }
             }
-            let surplus = self.books().take_out(1);
-            if surplus.is_empty() {
+            let retired = self.retire(&mut self.books(), client.context(), 1);
+            if !retired.any {
                 let Some(failed) = failed else {
                     return Ok(None);
                 };
                 // Nothing is left here; others may hold something.
-                let mut books = self.books();
-                if (books.managed() + books.asked).saturating_add(block) > limit {
+                if self.books().managed().saturating_add(block) > limit {
                     return Err(failed);
                 }
-                books.asked += block;
-                drop(books);
-                let answer = self.ask(client, block);
+                let address = self.ask(client, block)?;
                 let mut books = self.books();
-                books.asked -= block;
-                let address = answer?;
                 return Ok(Some(self.enter(&mut books, address, block, block, client)));
             }
-            self.hand_back(client.context(), surplus);
             client.context().release_parked();
         }
     }
@@ -166,8 +160,11 @@ impl Shared {
     /// After everything that runs has passed, a block may be free that nobody could wait for.
     fn last_resort(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
         client.context().synchronize()?;
-        self.flush();
-        self.books().store.consolidate(true);
+        {
+            let mut books = self.books();
+            self.flush_into(&mut books);
+            books.store.consolidate(true);
+        }
         self.take(client, block, &[Reach::Own])
     }
 

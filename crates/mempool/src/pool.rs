@@ -11,9 +11,10 @@ use crate::builder::PoolBuilder;
 use crate::policy::Policy;
 use crate::recorder::Event;
 use crate::report::Report;
-use crate::shard::{Shard, thread};
+use crate::shard::Shard;
 use crate::shared::Shared;
 use crate::statistics::Statistics;
+use crate::sync::thread;
 
 /// A pool of device memory, counted. Clones are handles to the same pool.
 ///
@@ -281,7 +282,7 @@ impl Parts {
             limit: self.shared.options.limit,
             statistics: self.statistics(),
             held: held.into_iter().rev().collect(),
-            live: live.map_or(Vec::new(), |sites| crate::shared::lock(sites).groups()),
+            live: live.map_or(Vec::new(), |sites| crate::sync::lock(sites).groups()),
         }
     }
 }

@@ -1,9 +1,7 @@
 //! The part of a pool that serves some threads: what they do most takes only its lock.
 
-use std::cell::Cell;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use cuprum_driver_core::{
     Allocator, Context, Error, ErrorKind, LastUses, PastUses, PinnedAllocator, Result, Stream,
@@ -11,9 +9,10 @@ use cuprum_driver_core::{
 
 use crate::cache::Cache;
 use crate::recorder::{EventKind, Recorder};
-use crate::shared::{Client, Shared, lock, pointer};
+use crate::shared::{Client, Shared, pointer};
 use crate::statistics::Counts;
 use crate::store::Piece;
+use crate::sync::{Mutex, lock};
 
 /// A part of a pool. Buffers hold the part that they came from, and go back to it.
 #[derive(Debug)]
@@ -29,23 +28,6 @@ struct State {
     cache: Cache,
     counts: Counts,
     recorder: Recorder,
-}
-
-/// The number of the calling thread, counted from 0 in the order of their first question.
-#[inline]
-pub(crate) fn thread() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
-    }
-    NUMBER.with(|number| match number.get() {
-        usize::MAX => {
-            let new = NEXT.fetch_add(1, Ordering::Relaxed);
-            number.set(new);
-            new
-        }
-        known => known,
-    })
 }
 
 impl Shard {
@@ -99,14 +81,12 @@ impl Shard {
         self.forget_site(address);
         let block = self.block(bytes);
         lock(&self.state).taken_back(address, bytes, block, stream);
-        self.shared.give(
-            context,
-            vec![Piece {
-                address,
-                bytes: block,
-                marks: uses,
-            }],
-        );
+        let piece = Piece {
+            address,
+            bytes: block,
+            marks: uses,
+        };
+        self.shared.give(context, piece, None);
     }
 
     #[inline]
@@ -206,18 +186,8 @@ unsafe impl Allocator for Shard {
         self.forget_site(address);
         let mut state = lock(&self.state);
         state.taken_back(address, bytes as u64, block, id);
-        if !self.shared.is_stopped() {
-            if state.cache.put(stream.timeline(), block, address, position) {
-                return Ok(());
-            }
-            let mut pieces = state.cache.drain();
-            drop(state);
-            pieces.push(Piece {
-                address,
-                bytes: block,
-                marks: uses.to_past(),
-            });
-            self.shared.give(stream.context(), pieces);
+        if !self.shared.is_stopped() && state.cache.put(stream.timeline(), block, address, position)
+        {
             return Ok(());
         }
         drop(state);
@@ -226,8 +196,12 @@ unsafe impl Allocator for Shard {
             bytes: block,
             marks: uses.to_past(),
         };
-        self.shared.give(stream.context(), vec![piece]);
+        self.shared.give(stream.context(), piece, Some(self));
         Ok(())
+    }
+
+    fn local(&self) -> Option<Arc<dyn Allocator>> {
+        self.shared.shard().map(|shard| shard as Arc<dyn Allocator>)
     }
 }
 

@@ -1,8 +1,7 @@
 //! What all parts of a pool share: the books under one lock, and the way to the driver.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use cuprum_driver_core::{
     Context, DirectAllocator, Error, ErrorKind, PageLockedAllocator, PastUses,
@@ -14,12 +13,7 @@ use crate::policy::{Policy, Trim};
 use crate::recorder::{EventKind, Recorder, Ticks};
 use crate::shard::Shard;
 use crate::store::{Bins, Coalescing, Piece, Reach, Store};
-
-/// Locks a mutex whose data every critical section leaves whole.
-#[inline]
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering, lock, thread};
 
 /// What kind of memory a pool holds.
 #[derive(Clone, Copy, Debug)]
@@ -66,13 +60,16 @@ impl<'a> Client<'a> {
 }
 
 /// The heart of a pool. Locks: a shard's lock may be taken under that of the books, never the other way round, and
-/// none is held during a call of the driver that can ask pools to give memory back.
+/// none is held during a call of the driver that can ask pools to give memory back. Memory may be parked, and events
+/// recorded for that, under them.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) context: WeakContext,
     pub(crate) space: Space,
     pub(crate) options: Options,
     books: Mutex<Books>,
+    /// Held by the thread that asks the driver for memory; taken under no other lock.
+    pub(crate) growing: Mutex<()>,
     shards: OnceLock<Box<[Weak<Shard>]>>,
     /// Whether blocks given back go straight to the driver. Read under a shard's lock before that keeps a block.
     stopped: AtomicBool,
@@ -85,8 +82,6 @@ pub(crate) struct Shared {
 pub(crate) struct Books {
     pub(crate) store: Store<PastUses>,
     pub(crate) recorder: Recorder,
-    /// Bytes that are being asked for from the driver.
-    pub(crate) asked: u64,
     pub(crate) peak: u64,
     pub(crate) waits: u64,
     pub(crate) failures: u64,
@@ -124,13 +119,13 @@ impl Shared {
             books: Mutex::new(Books {
                 store,
                 recorder: Recorder::new(options.events),
-                asked: 0,
                 peak: 0,
                 waits: 0,
                 failures: 0,
                 driver_allocations: 0,
                 driver_releases: 0,
             }),
+            growing: Mutex::new(()),
             shards: OnceLock::new(),
             stopped: AtomicBool::new(false),
             sites: options.debug.then(Mutex::default),
@@ -143,6 +138,13 @@ impl Shared {
         self.shards
             .set(shards)
             .expect("the parts of a pool are told once");
+    }
+
+    /// The part that serves the calling thread, while the pool has handles.
+    pub(crate) fn shard(&self) -> Option<Arc<Shard>> {
+        let shards = self.shards.get()?;
+        // The number of parts is a power of two.
+        shards[thread() & (shards.len() - 1)].upgrade()
     }
 
     pub(crate) fn books(&self) -> MutexGuard<'_, Books> {
@@ -178,7 +180,7 @@ impl Shared {
     }
 
     /// A block that the pool has, from the one that costs least to the one that costs most.
-    fn find(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
+    pub(crate) fn find(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
         if let Some(found) = self.take(client, block, &[Reach::Own, Reach::Passed])? {
             return Ok(Some(found));
         }
@@ -243,47 +245,50 @@ impl Shared {
 
     /// Moves what the threads keep into the books. Answers whether there was anything.
     pub(crate) fn flush(&self) -> bool {
-        let shards = self.shards.get().map_or(&[][..], |shards| shards);
-        let pieces: Vec<_> = shards
-            .iter()
-            .filter_map(Weak::upgrade)
-            .flat_map(|shard| shard.drain())
-            .collect();
-        let mut books = self.books();
-        let any = !pieces.is_empty();
-        for piece in pieces {
-            books.store.give(piece.address, piece.bytes, piece.marks);
+        self.flush_into(&mut self.books())
+    }
+
+    /// The same under the lock of the books, so that no block is ever in nobody's hands, where a thread that is short
+    /// of memory would miss it.
+    pub(crate) fn flush_into(&self, books: &mut Books) -> bool {
+        let mut any = false;
+        for shard in self.shards.get().into_iter().flatten() {
+            let kept = shard.upgrade().map_or(Vec::new(), |shard| shard.drain());
+            any |= !kept.is_empty();
+            for piece in kept {
+                books.store.give(piece.address, piece.bytes, piece.marks);
+            }
         }
         any
     }
 
-    /// Takes blocks back into the books. Never waits.
-    pub(crate) fn give(&self, context: &Context, pieces: Vec<Piece<PastUses>>) {
-        let surplus = {
-            let mut books = self.books();
-            for piece in pieces {
-                books.store.give(piece.address, piece.bytes, piece.marks);
-            }
-            if self.is_stopped() {
-                books.take_out(u64::MAX)
-            } else if let Trim::Above(bound) = self.options.trim {
-                // The other half is what the threads keep.
-                let over = books.store.totals().free_bytes.saturating_sub(bound / 2);
-                if over > 0 {
-                    books.take_out(over)
-                } else {
-                    Vec::new()
-                }
-            } else {
-                Vec::new()
-            }
+    /// Takes a block back into the books, and what a part keeps, if that is full. Never waits.
+    pub(crate) fn give(&self, context: &Context, piece: Piece<PastUses>, full: Option<&Shard>) {
+        let mut books = self.books();
+        for piece in full.map_or(Vec::new(), Shard::drain) {
+            books.store.give(piece.address, piece.bytes, piece.marks);
+        }
+        books.store.give(piece.address, piece.bytes, piece.marks);
+        let over = match self.options.trim {
+            _ if self.is_stopped() => u64::MAX,
+            // The other half is what the threads keep.
+            Trim::Above(bound) => books.store.totals().free_bytes.saturating_sub(bound / 2),
+            Trim::AtPeak | Trim::Never => 0,
         };
-        self.hand_back(context, surplus);
+        self.retire(&mut books, context, over);
     }
 
-    /// Gives chunks back to the driver, which gets them once their last uses have passed.
-    pub(crate) fn hand_back(&self, context: &Context, pieces: Vec<Piece<PastUses>>) {
-        for piece in pieces {
+    /// Gives chunks that nobody uses back to the driver, which gets them once their last uses have passed: at least
+    /// `bytes` bytes of them if there are so many. What is out of the books is parked when their lock is free again, so
+    /// that who is short of memory finds it in one place or the other.
+    pub(crate) fn retire(&self, books: &mut Books, context: &Context, bytes: u64) -> Retired {
+        let mut retired = Retired::default();
+        if bytes == 0 {
+            return retired;
+        }
+        for piece in books.take_out(bytes) {
+            retired.any = true;
+            retired.running |= !piece.marks.have_passed();
             match self.space {
                 Space::Device => {
                     // SAFETY: the chunk came from this allocator in this context and was taken out of the books; no
@@ -298,6 +303,7 @@ impl Shared {
                 }
             }
         }
+        retired
     }
 
     /// Gives everything back to the driver that nobody uses.
@@ -306,21 +312,30 @@ impl Shared {
         let Some(context) = self.context.upgrade() else {
             return;
         };
-        self.flush();
-        let surplus = {
+        {
             let mut books = self.books();
-            books.take_out(u64::MAX)
-        };
-        self.hand_back(&context, surplus);
+            self.flush_into(&mut books);
+            self.retire(&mut books, &context, u64::MAX);
+        }
         // What has passed goes now. A failure is for whoever collects next, so it is not asked for here.
         context.release_parked();
     }
 
     /// From now on blocks given back go straight to the driver.
     pub(crate) fn stop(&self) {
+        // Before the parts are drained: whoever keeps a block after that has seen it under the lock of its part.
         self.stopped.store(true, Ordering::SeqCst);
         self.free_held();
     }
+}
+
+/// What [`Shared::retire`] found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Retired {
+    /// Whether there was a chunk to give back.
+    pub(crate) any: bool,
+    /// Whether the device may still use one of them.
+    pub(crate) running: bool,
 }
 
 pub(crate) fn pointer(address: u64) -> NonNull<u8> {
@@ -330,9 +345,9 @@ pub(crate) fn pointer(address: u64) -> NonNull<u8> {
 
 impl Reclaim for Shared {
     fn reclaim(&self, returned: &mut Returned<'_>) {
-        self.flush();
-        let surplus = self.books().take_out(u64::MAX);
-        for piece in surplus {
+        let mut books = self.books();
+        self.flush_into(&mut books);
+        for piece in books.take_out(u64::MAX) {
             // SAFETY: the chunk came from the allocator of its kind in this pool's context and was taken out of the
             // books; no block of it is lent, and the uses are those of all its blocks.
             unsafe {

@@ -72,12 +72,21 @@ pub(crate) fn context() -> Context {
 }
 
 pub(crate) fn device() -> Device {
+    device_of(table())
+}
+
+pub(crate) fn device_of(table: DriverTable) -> Device {
     // SAFETY: the entries keep the little of their contracts that pools rely on; nothing accesses device memory.
-    let driver = unsafe { Driver::from_table(Box::leak(Box::new(table()))) }.unwrap();
+    let driver = unsafe { Driver::from_table(Box::leak(Box::new(table))) }.unwrap();
     driver.devices().unwrap().remove(0)
 }
 
-fn handle<T>(make: impl Fn(*mut c_void) -> T) -> T {
+/// The current context.
+pub(crate) fn current() -> usize {
+    CURRENT.get()
+}
+
+pub(crate) fn handle<T>(make: impl Fn(*mut c_void) -> T) -> T {
     make(std::ptr::without_provenance_mut(
         HANDLES.fetch_add(0x10, Ordering::Relaxed),
     ))
@@ -102,7 +111,17 @@ fn record(address: u64, bytes: u64) {
         .insert(address, bytes);
 }
 
-fn free(address: u64) -> CUresult {
+/// The size of an allocation; 0 of what is none.
+pub(crate) fn size_of(address: u64) -> u64 {
+    MEMORY
+        .lock()
+        .unwrap()
+        .as_ref()
+        .and_then(|map| map.get(&address).copied())
+        .unwrap_or(0)
+}
+
+pub(crate) fn free(address: u64) -> CUresult {
     let Some(bytes) = MEMORY
         .lock()
         .unwrap()
@@ -127,7 +146,7 @@ fn ready() -> CUresult {
 /// A table with the entries given, each of which is on record when called.
 macro_rules! entries {
     ($($name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {
-        fn table() -> DriverTable {
+        pub(crate) fn table() -> DriverTable {
             let mut table = DriverTable::load(|_| None);
             $(
                 #[allow(non_snake_case, reason = "names of the driver")]
