@@ -199,8 +199,9 @@ impl Source {
     }
 
     /// Whether the compiler keeps what it has read of the headers at the source's start, for the next source of this process that starts with the
-    /// same. Off by default; worth it where many sources include something slow. The results are the same. NVRTC before 12.8 cannot, and
-    /// compiles as ever.
+    /// same. Off by default; worth it where many sources include something slow: of sources with CUB the first takes longer, and the
+    /// others a quarter of the time. The results are the same. The files are large (309 MB for CUB), lie under the cache directory, and go
+    /// with the process. NVRTC before 12.8 cannot, and compiles as ever.
     pub fn precompiled_headers(mut self, on: bool) -> Self {
         self.precompiled_headers = on;
         self

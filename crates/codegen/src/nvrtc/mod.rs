@@ -18,7 +18,7 @@ use std::ffi::CString;
 use std::fmt;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 pub use headers::header_dirs;
 pub(crate) use headers::header_dirs_in;
@@ -41,6 +41,8 @@ struct Opened {
     version: (u32, u32),
     architectures: Vec<u32>,
     file: FileId,
+    /// Whether precompiled headers have the room that was asked for.
+    precompiled: OnceLock<bool>,
 }
 
 impl fmt::Debug for Nvrtc {
@@ -232,6 +234,7 @@ impl Nvrtc {
             version,
             architectures,
             file,
+            precompiled: OnceLock::new(),
         })));
         opened.push(new);
         Ok(new)
@@ -421,6 +424,16 @@ impl Nvrtc {
             .chain(above)
             .filter(|dir| dir.is_dir())
             .collect()
+    }
+
+    /// Gives precompiled headers so many bytes, the first time that it is called, which is before any are made. Whether they have them.
+    pub(crate) fn has_room_for_precompiled(self, bytes: usize) -> bool {
+        *self.0.precompiled.get_or_init(|| {
+            self.0
+                .api
+                .set_precompiled_bytes(bytes)
+                .is_some_and(|set| set.is_ok())
+        })
     }
 
     /// The directories with the headers that this NVRTC carries, unpacked into `cache`; `None` if it carries none.

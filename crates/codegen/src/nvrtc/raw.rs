@@ -49,7 +49,7 @@ macro_rules! api {
                         *symbol.map_err(|_| format!("it has no function {}", stringify!($name)))?
                     },)*
                     $($oname: {
-                        // SAFETY: the symbol is NVRTC's, and this is its type in nvrtc.h of 13.5, the first that has it.
+                        // SAFETY: the symbol is NVRTC's, and this is its type in nvrtc.h of 13.5 and of every version before that has it.
                         let symbol = unsafe { library.get(concat!(stringify!($oname), "\0").as_bytes()) };
                         symbol.ok().map(|symbol| *symbol)
                     },)*
@@ -79,6 +79,7 @@ api! {
     }
     optional {
         nvrtcInstallBundledHeaders: fn(*const c_char, c_uint, *mut *const c_char) -> Code;
+        nvrtcSetPCHHeapSize: fn(usize) -> Code;
     }
 }
 
@@ -132,6 +133,14 @@ impl Api {
         unsafe { CStr::from_ptr(text) }
             .to_string_lossy()
             .into_owned()
+    }
+
+    /// Gives precompiled headers so many bytes of address space, before the first are made. `None` if this NVRTC has none.
+    pub(crate) fn set_precompiled_bytes(&self, bytes: usize) -> Option<Result<(), Code>> {
+        let set = self.nvrtcSetPCHHeapSize?;
+        // SAFETY: takes any number; the heap that it replaces is used only while precompiled headers are made or used, and the caller
+        // comes before all of those.
+        Some(unsafe { set(bytes) }.check())
     }
 
     /// Unpacks the CUDA headers that this NVRTC carries to `directory`, unless they lie there already. `None` if it carries none.
