@@ -17,8 +17,8 @@ fn sources(folder: &Path, all: &mut String) {
     }
 }
 
-/// The third column of the tables under `docs/pycuda` names tests, each in backquotes: a path, of which the last part is a function or a
-/// module.
+/// The third column of the tables under `docs/pycuda` names tests, each in backquotes: a path, of which the last part is a function, a
+/// module or a type, or a file.
 #[test]
 fn tests_named_for_pycudas_users_exist() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
@@ -40,11 +40,14 @@ fn tests_named_for_pycudas_users_exist() {
                     .join("crates")
                     .join(last.trim_start_matches("cuprum-"))
                     .is_dir();
-                let declared = ["fn ", "mod "].iter().any(|keyword| {
+                let declared = ["fn ", "mod ", "struct "].iter().any(|keyword| {
                     code.match_indices(&format!("{keyword}{last}"))
-                        .any(|(at, text)| code[at + text.len()..].starts_with(['(', ';', '<', ' ']))
+                        .any(|(at, text)| {
+                            code[at + text.len()..].starts_with(['(', ';', '<', ' ', '{'])
+                        })
                 });
-                if is_crate || declared {
+                let is_file = name.contains('/') && root.join(name).exists();
+                if is_crate || is_file || declared {
                     found += 1;
                 } else {
                     missing.push(name.to_owned());
