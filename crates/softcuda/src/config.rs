@@ -24,6 +24,20 @@ pub struct Config {
     pub kernel_time_limit: Option<Duration>,
     /// Fills new device memory with this byte, so that reads of what was never written show. `None`: zero.
     pub poison: Option<u8>,
+    /// How kernels are compiled.
+    pub code: CodeQuality,
+}
+
+/// How much the compiler does for the speed of kernels. Results do not depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CodeQuality {
+    /// For kernels that run long.
+    #[default]
+    Optimised,
+    /// Compiled in about a third of the time, to slower code: for tests of many kernels on little data. A kernel that cannot
+    /// be compiled so is compiled the other way.
+    Quick,
 }
 
 /// What one software device is like.
@@ -70,6 +84,7 @@ impl Default for Config {
             launch_blocking: false,
             kernel_time_limit: None,
             poison: None,
+            code: CodeQuality::Optimised,
         }
     }
 }
@@ -101,6 +116,7 @@ impl Config {
     /// | `CUPRUM_SOFT_JITTER` | longest random delay of queued work, microseconds | `500` |
     /// | `CUPRUM_SOFT_TIME_LIMIT` | longest run of a kernel, seconds | `10` |
     /// | `CUPRUM_SOFT_POISON` | byte that fills new memory, decimal or `0x` | `0xcd` |
+    /// | `CUPRUM_SOFT_CODE` | `optimised` or `quick`: slower code, compiled sooner | `quick` |
     /// | `CUDA_LAUNCH_BLOCKING` | `1`: launches wait for the kernel | `1` |
     ///
     /// # Errors
@@ -178,6 +194,13 @@ impl Config {
             };
             config.poison =
                 Some(byte.ok_or_else(|| bad("CUPRUM_SOFT_POISON", &text, "a byte such as 0xcd"))?);
+        }
+        if let Some(text) = get("CUPRUM_SOFT_CODE") {
+            config.code = match text.as_str() {
+                "optimised" => CodeQuality::Optimised,
+                "quick" => CodeQuality::Quick,
+                _ => return Err(bad("CUPRUM_SOFT_CODE", &text, "`optimised` or `quick`")),
+            };
         }
         config.launch_blocking = get("CUDA_LAUNCH_BLOCKING").is_some_and(|v| v != "0");
         let count = number("CUPRUM_SOFT_DEVICES")?.unwrap_or(1);
@@ -278,6 +301,7 @@ mod tests {
             ("CUPRUM_SOFT_JITTER", "250"),
             ("CUPRUM_SOFT_TIME_LIMIT", "1.5"),
             ("CUPRUM_SOFT_POISON", "0xCD"),
+            ("CUPRUM_SOFT_CODE", "quick"),
             ("CUDA_LAUNCH_BLOCKING", "1"),
         ])
         .expect("all values make sense");
@@ -292,6 +316,7 @@ mod tests {
         assert_eq!(config.jitter, Some(Duration::from_micros(250)));
         assert_eq!(config.kernel_time_limit, Some(Duration::from_millis(1500)));
         assert_eq!(config.poison, Some(0xcd));
+        assert_eq!(config.code, CodeQuality::Quick);
         assert!(config.launch_blocking);
     }
 
@@ -305,6 +330,7 @@ mod tests {
             ("CUPRUM_SOFT_MANAGED", "maybe"),
             ("CUPRUM_SOFT_TIME_LIMIT", "-1"),
             ("CUPRUM_SOFT_POISON", "256"),
+            ("CUPRUM_SOFT_CODE", "fast"),
         ] {
             let error = with(&[(name, value)]).expect_err(value).to_string();
             assert!(error.contains(name), "{error}");

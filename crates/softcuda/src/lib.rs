@@ -29,7 +29,7 @@
 //! allocation table, the printf buffer. No lock is held while user code (a callback, a kernel) runs.
 
 pub use api::{table, table_per_thread};
-pub use config::{Config, ConfigError, DeviceConfig};
+pub use config::{CodeQuality, Config, ConfigError, DeviceConfig};
 pub use context::{cancel, last_fault, set_time_limit};
 pub use cuprum_driver_sys::DriverTable;
 pub use driver::{Counters, configure, counters};

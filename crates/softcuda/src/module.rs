@@ -422,10 +422,10 @@ impl Function {
     /// The kernel, compiled now if it has not been; a failure stays.
     pub(crate) fn compiled(&self) -> Outcome<Arc<CompiledKernel>> {
         let compile = || {
-            Ok(self
-                .module
-                .program
-                .compile(self.kernel, &self.module.addresses)?)
+            let Module {
+                program, addresses, ..
+            } = &*self.module;
+            Ok(program.compile(self.kernel, addresses, driver()?.config.code)?)
         };
         self.compiled.get_or_init(compile).clone()
     }

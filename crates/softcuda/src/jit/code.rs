@@ -8,6 +8,8 @@ use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable as _};
 use cranelift_jit::JITModule;
 
+use crate::config::CodeQuality;
+
 /// The machine code of one kernel, freed when dropped.
 pub(crate) struct Code {
     module: ManuallyDrop<JITModule>,
@@ -47,12 +49,24 @@ impl fmt::Debug for Code {
 }
 
 /// The host as a compilation target, or why it cannot be one.
-pub(super) fn host() -> Result<Arc<dyn TargetIsa>, String> {
-    static HOST: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
-    HOST.get_or_init(|| {
+pub(super) fn host(quality: CodeQuality) -> Result<Arc<dyn TargetIsa>, String> {
+    static OPTIMISED: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+    static QUICK: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+    let host = match quality {
+        CodeQuality::Optimised => &OPTIMISED,
+        CodeQuality::Quick => &QUICK,
+    };
+    host.get_or_init(|| {
         let mut flags = settings::builder();
         let mut set = |name: &str, value: &str| flags.set(name, value).map_err(|e| e.to_string());
-        set("opt_level", "speed")?;
+        match quality {
+            CodeQuality::Optimised => set("opt_level", "speed")?,
+            // Most of the time goes into the search for registers; the simple allocator keeps values on the stack.
+            CodeQuality::Quick => {
+                set("opt_level", "none")?;
+                set("regalloc_algorithm", "single_pass")?;
+            }
+        }
         set("is_pic", "false")?;
         set("use_colocated_libcalls", "false")?;
         set("unwind_info", "false")?;

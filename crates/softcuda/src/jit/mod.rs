@@ -41,6 +41,7 @@ use cuprum_driver_sys::CUresult;
 
 pub(crate) use code::Code;
 
+use crate::config::CodeQuality;
 use crate::exec::CompiledKernel;
 use crate::program::ir::Function;
 use crate::program::{KernelInfo, LoadError, Program};
@@ -55,16 +56,25 @@ pub(crate) fn compile(
     info: KernelInfo,
     flat: &Function,
     addresses: &[u64],
+    quality: CodeQuality,
 ) -> Result<CompiledKernel, LoadError> {
     let name = info.name.clone();
-    // The code generator panics on some inputs it cannot handle; that must not end the host program.
-    match catch_unwind(AssertUnwindSafe(|| {
-        unit::compile(program, kernel, info, flat, addresses)
-    })) {
-        Ok(result) => result,
-        Err(_) => Err(LoadError {
-            code: CUresult::NOT_SUPPORTED,
-            message: format!("kernel `{name}`: the code generator failed"),
-        }),
+    let attempt = |quality| {
+        let info = info.clone();
+        // The code generator panics on some inputs it cannot handle; that must not end the host program.
+        catch_unwind(AssertUnwindSafe(|| {
+            unit::compile(program, kernel, info, flat, addresses, quality)
+        }))
+        .unwrap_or_else(|_| {
+            Err(LoadError {
+                code: CUresult::NOT_SUPPORTED,
+                message: format!("kernel `{name}`: the code generator failed"),
+            })
+        })
+    };
+    match attempt(quality) {
+        // Values on the stack may be too many for it.
+        Err(_) if quality == CodeQuality::Quick => attempt(CodeQuality::Optimised),
+        result => result,
     }
 }

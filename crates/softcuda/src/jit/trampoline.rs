@@ -13,6 +13,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module as _};
 
 use super::code::{Code, host};
+use crate::config::CodeQuality;
 use crate::exec::helpers;
 
 struct Trampoline {
@@ -53,7 +54,7 @@ pub(super) fn signature() -> Signature {
 }
 
 fn make() -> Result<Trampoline, String> {
-    let isa = host()?;
+    let isa = host(CodeQuality::Optimised)?;
     let call_conv = isa.default_call_conv();
     let mut module = JITModule::new(JITBuilder::with_isa(
         isa,

@@ -17,6 +17,7 @@ use super::limits::{check_regions, check_size};
 use super::lower::Unsupported;
 use super::plan::Plan;
 use super::{region, registers, sync};
+use crate::config::CodeQuality;
 use crate::exec::CompiledKernel;
 use crate::exec::context::RegionFn;
 use crate::exec::fault::{Access, Site};
@@ -196,8 +197,9 @@ impl<'a> Unit<'a> {
         addresses: &'a [u64],
         shared: (Vec<u32>, u32),
         param_bytes: u32,
+        quality: CodeQuality,
     ) -> Result<Self, String> {
-        let isa = host()?;
+        let isa = host(quality)?;
         let has_fma = has_fma(&*isa);
         let call_conv = isa.default_call_conv();
         let mut builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
@@ -465,6 +467,7 @@ pub(super) fn compile(
     info: KernelInfo,
     flat: &Function,
     addresses: &[u64],
+    quality: CodeQuality,
 ) -> Result<CompiledKernel, LoadError> {
     let internal = |message: String| LoadError {
         code: CUresult::NOT_SUPPORTED,
@@ -479,7 +482,7 @@ pub(super) fn compile(
         .last()
         .map_or(0, |param| param.offset + param.size);
     let shared = program.shared_layout(&reach);
-    let mut unit = Unit::new(program, addresses, shared, param_bytes).map_err(internal)?;
+    let mut unit = Unit::new(program, addresses, shared, param_bytes, quality).map_err(internal)?;
     let (local_bytes, recursive) = unit.local_need(flat);
     if local_bytes > MAX_LOCAL {
         return Err(LoadError {

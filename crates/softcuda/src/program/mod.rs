@@ -17,6 +17,7 @@ use std::sync::Arc;
 use cuprum_driver_sys::CUresult;
 use cuprum_ptx::{FunctionKind, Item, LineIndex, Linkage, Space};
 
+use crate::config::CodeQuality;
 use crate::exec::CompiledKernel;
 use crate::exec::fault::Place;
 use ir::{Callee, Function, Kind, Line, Operand, Symbol, Term};
@@ -309,6 +310,7 @@ impl Program {
         &self,
         kernel: usize,
         addresses: &[u64],
+        quality: CodeQuality,
     ) -> Result<Arc<CompiledKernel>, LoadError> {
         let function = self.kernel_functions[kernel];
         let info = self.kernels[kernel].clone();
@@ -323,7 +325,7 @@ impl Program {
         }
         let mut flat = inline::flatten(self, function)?;
         lockstep::keep(&mut flat);
-        crate::jit::compile(self, function, info, &flat, addresses).map(Arc::new)
+        crate::jit::compile(self, function, info, &flat, addresses, quality).map(Arc::new)
     }
 
     /// The functions with a body.

@@ -78,7 +78,7 @@ fn corpus() {
         for (index, info) in program.kernels().iter().enumerate() {
             kernels += 1;
             let begun = Instant::now();
-            match program.compile(index, &addresses) {
+            match program.compile(index, &addresses, super::quality()) {
                 Ok(_) => compiled += 1,
                 Err(error) => {
                     all = false;

@@ -16,6 +16,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use super::{CompiledKernel, Fault, Launch, Workers, run};
+use crate::config::CodeQuality;
 use crate::memory::{MemoryMap, SlowPath};
 use crate::printf::PrintfSink;
 use crate::program::{LoadError, Program};
@@ -227,7 +228,7 @@ impl Machine {
             .position(|info| info.name == kernel)
             .expect("the kernel exists");
         program
-            .compile(index, &addresses)
+            .compile(index, &addresses, quality())
             .unwrap_or_else(|error| panic!("{}", error.message))
     }
 
@@ -297,6 +298,13 @@ impl Machine {
     }
 }
 
+/// How these tests compile: as `CUPRUM_SOFT_CODE` says.
+fn quality() -> CodeQuality {
+    crate::Config::from_env()
+        .expect("the environment makes sense")
+        .code
+}
+
 /// A module around a body: one kernel `k` whose only parameter is a pointer, in `%out`.
 fn with_out(regs: &str, body: &str) -> String {
     format!(
@@ -322,7 +330,7 @@ fn one_thread(body: &str, count: usize) -> Vec<u32> {
 
 fn load_error(ptx: &str) -> LoadError {
     let program = Program::parse(ptx).unwrap_or_else(|error| panic!("{}", error.message));
-    match program.compile(0, &vec![4096; program.variables().len()]) {
+    match program.compile(0, &vec![4096; program.variables().len()], quality()) {
         Ok(_) => panic!("the kernel should not compile"),
         Err(error) => error,
     }
