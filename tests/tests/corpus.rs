@@ -105,11 +105,12 @@ fn main() -> ExitCode {
             form,
         };
         let form_name = FORMS[form].0;
-        let fault = job
-            .source
-            .compiler_fault(wheel, architecture, form_name)
-            .then_some(" (a fault of the compiler)")
-            .unwrap_or_default();
+        let is_fault = job.source.compiler_fault(wheel, architecture, form_name);
+        let fault = if is_fault {
+            " (a fault of the compiler)"
+        } else {
+            ""
+        };
         let name = format!(
             "{wheel:?} compute_{architecture} {form_name} {}{fault}",
             job.source.name
