@@ -188,7 +188,7 @@ impl Shared {
     #[cold]
     fn limit_reached(&self, bytes: u64, books: &Books) -> Error {
         let totals = books.store.totals();
-        Error::of_allocator(
+        Error::custom(
             ErrorKind::OutOfMemory,
             format!(
                 "the pool's limit of {} bytes leaves no room for {bytes} bytes: {} bytes are in use, {} are held free \
@@ -225,7 +225,7 @@ impl Shared {
 
 fn as_size(bytes: u64) -> Result<usize> {
     usize::try_from(bytes).map_err(|_| {
-        Error::of_allocator(
+        Error::custom(
             ErrorKind::OutOfMemory,
             format!("{bytes} bytes are more than this host can address"),
         )

@@ -97,7 +97,7 @@ impl PinnedPool {
             .checked_mul(size_of::<T>())
             .filter(|&bytes| isize::try_from(bytes).is_ok())
             .ok_or_else(|| {
-                Error::of_allocator(
+                Error::custom(
                     ErrorKind::InvalidArgument,
                     format!(
                         "{len} elements of {} bytes are more than any address space holds",

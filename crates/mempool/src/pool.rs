@@ -184,7 +184,7 @@ impl Pool {
 
 #[cold]
 fn too_many(len: usize, size: usize) -> Error {
-    Error::of_allocator(
+    Error::custom(
         ErrorKind::InvalidArgument,
         format!("{len} elements of {size} bytes are more than any address space holds"),
     )

@@ -149,7 +149,7 @@ impl State {
 
 #[cold]
 fn too_large(bytes: u64) -> Error {
-    Error::of_allocator(
+    Error::custom(
         ErrorKind::OutOfMemory,
         format!("{bytes} bytes are more than any pool can lend"),
     )

@@ -158,7 +158,7 @@ impl Shared {
 
     #[cold]
     pub(crate) fn wrong_context(&self) -> Error {
-        Error::of_allocator(
+        Error::custom(
             ErrorKind::WrongContext,
             "the pool is of another context than the stream",
         )

@@ -18,6 +18,8 @@ pub(crate) fn checks() -> Vec<Check> {
         check!(layers_are_not_mixed),
         check!(four_texels_are_gathered),
         check!(cubes_are_read_by_direction),
+        check!(seamless_cubes_are_filtered_over_edges),
+        check!(srgb_is_read_as_light),
     ]
 }
 
@@ -470,4 +472,73 @@ fn cubes_are_read_by_direction(subject: &Subject) -> Result<Report, Failure> {
         );
     }
     Ok(Report::exact(places.len() as u64))
+}
+
+/// Faces of one colour each: halfway between two faces, a seamless cube map has the mean of both, another the face's own.
+fn seamless_cubes_are_filtered_over_edges(subject: &Subject) -> Result<Report, Failure> {
+    let kernels = Kernels::new(subject, SOURCE)?;
+    let side = 4usize;
+    let colours = [1.0f32, 2.0, 4.0, 8.0, 16.0, 32.0];
+    let texels: Vec<[f32; 4]> = (0..6 * side * side)
+        .map(|i| [colours[i / (side * side)]; 4])
+        .collect();
+    let array = Array::from_slice(&subject.stream, Shape::cube(side), &texels)?;
+    // Edges of +x with +z, -z, +y and -y; and two places well inside.
+    let places = [
+        ([1.0f32, 0.0, 1.0, 0.0], (1.0 + 16.0) / 2.0),
+        ([1.0, 0.0, -1.0, 0.0], (1.0 + 32.0) / 2.0),
+        ([1.0, 1.0, 0.0, 0.0], (1.0 + 4.0) / 2.0),
+        ([1.0, -1.0, 0.0, 0.0], (1.0 + 8.0) / 2.0),
+        ([1.0, 0.1, 0.1, 0.0], 1.0),
+        ([0.1, -0.1, -1.0, 0.0], 32.0),
+    ];
+    let at = places.map(|(place, _)| place);
+    for seamless in [false, true] {
+        let sampling = Sampling::new()
+            .normalized(true)
+            .filter(Filter::Linear)
+            .seamless_cube(seamless);
+        let texture = Texture::new(&array, &sampling)?;
+        let found: Vec<[f32; 4]> = read(&kernels, "cube", &texture, &at)?;
+        for ((place, mean), found) in places.iter().zip(found) {
+            let own = if place[0] == 1.0 { 1.0 } else { 32.0 };
+            let want = if seamless { *mean } else { own };
+            ensure!(
+                found[0] == want,
+                "seamless {seamless}, at {place:?}: {}, want {want}",
+                found[0]
+            );
+        }
+    }
+    Ok(Report::exact(12))
+}
+
+/// Every value of a byte, by the curve of IEC 61966-2-1; alpha is as it is.
+fn srgb_is_read_as_light(subject: &Subject) -> Result<Report, Failure> {
+    let kernels = Kernels::new(subject, SOURCE)?;
+    let texels: Vec<[u8; 4]> = (0..=255).map(|byte| [byte; 4]).collect();
+    let array = Array::from_slice(&subject.stream, Shape::d1(256), &texels)?;
+    let sampling = Sampling::new().read(Read::Normalized).srgb(true);
+    let texture = Texture::new(&array, &sampling)?;
+    let at: Vec<[f32; 4]> = (0..256).map(|i| [i as f32 + 0.5, 0.0, 0.0, 0.0]).collect();
+    let found: Vec<[f32; 4]> = read(&kernels, "float_1d", &texture, &at)?;
+    let mut largest = 0f64;
+    for (byte, found) in found.iter().enumerate() {
+        let value = byte as f64 / 255.0;
+        let light = if value <= 0.040_45 {
+            value / 12.92
+        } else {
+            ((value + 0.055) / 1.055).powf(2.4)
+        };
+        for (found, want) in found.iter().zip([light, light, light, value]) {
+            let apart = (f64::from(*found) - want).abs();
+            let close = apart <= 1e-3;
+            ensure!(close, "{byte}: {found}, want {want}");
+            largest = largest.max(apart);
+        }
+    }
+    Ok(Report {
+        cases: 1024,
+        largest_error: largest,
+    })
 }

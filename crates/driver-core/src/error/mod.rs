@@ -77,15 +77,10 @@ impl Error {
         }))
     }
 
-    /// An error of a crate built on this one: what kind it is, and a text with the numbers.
+    /// An error of a crate built on this one, an [`Allocator`](crate::Allocator) say: what kind it is, and a text with the numbers.
+    #[cold]
     #[must_use]
     pub fn custom(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(kind, message)
-    }
-
-    /// An error of an [`Allocator`](crate::Allocator) outside this crate, with its text.
-    #[cold]
-    pub fn of_allocator(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(kind, message)
     }
 

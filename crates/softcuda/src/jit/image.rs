@@ -37,7 +37,7 @@ fn geometry(op: &Op) -> Lowered<Geometry> {
 fn object(operand: &Operand) -> Lowered<(&Operand, &[Operand])> {
     match operand {
         Operand::Vector(parts) => match &**parts {
-            // Coordinates in braces are a vector of their own, or spread behind the object.
+            // A vector register holds all coordinates; else they follow the object one by one.
             [object, Operand::Vector(coordinates)] => Ok((object, coordinates)),
             [object, coordinates @ ..] => Ok((object, coordinates)),
             [] => Err("a texture or surface operand that names no object".to_owned()),

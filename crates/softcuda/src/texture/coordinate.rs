@@ -79,10 +79,19 @@ impl Axis {
         self.texel(i64::from(index))
     }
 
-    /// The texels on both sides of the coordinate. Its distance from the first one's centre is rounded to 256ths, ties up,
-    /// as measured on an H200.
+    /// The coordinate's distance from the first texel's centre in 256ths, rounded, ties up, as measured on an H200.
+    fn steps(self, coordinate: f32) -> i64 {
+        ((self.place(coordinate) - 0.5) * STEPS + 0.5).floor() as i64
+    }
+
+    /// The index of the first of the texels on both sides of the coordinate; it may be outside.
+    pub(super) fn first(self, coordinate: f32) -> i64 {
+        self.steps(coordinate) >> 8
+    }
+
+    /// The texels on both sides of the coordinate.
     pub(super) fn pair(self, coordinate: f32) -> Pair {
-        let fixed = ((self.place(coordinate) - 0.5) * STEPS + 0.5).floor() as i64;
+        let fixed = self.steps(coordinate);
         let first = fixed >> 8;
         (
             [self.texel(first), self.texel(first + 1)],

@@ -276,8 +276,7 @@ impl Texture {
     ) -> [f32; 4] {
         let size = level.extent[0];
         let index: [i64; 2] = core::array::from_fn(|axis| {
-            let texels = f64::from(place.at[axis]) * f64::from(size) - 0.5;
-            ((texels * 256.0 + 0.5).floor() as i64 >> 8) + corner[axis] as i64
+            self.axis(level, axis, place).first(place.at[axis]) + corner[axis] as i64
         });
         let inside = |i: i64| (0..i64::from(size)).contains(&i);
         if inside(index[0]) && inside(index[1]) {
