@@ -36,20 +36,29 @@ impl Shared {
                 guard
             }
         };
-        let grown = match self.options.policy {
-            Policy::Coalescing => self.grow_by_chunk(client, block),
-            Policy::Bins => self.grow_by_block(client, block),
-        };
-        match grown {
-            Ok(Some(address)) => Ok(address),
-            Ok(None) => self.last_resort(client, block)?.ok_or_else(|| {
-                let books = self.books();
-                self.limit_reached(bytes, &books)
-            }),
-            Err(error) if error.kind() == ErrorKind::OutOfMemory => {
-                self.last_resort(client, block)?.ok_or(error)
+        loop {
+            let grown = match self.options.policy {
+                Policy::Coalescing => self.grow_by_chunk(client, block),
+                Policy::Bins => self.grow_by_block(client, block),
+            };
+            let failed = match grown {
+                Ok(Some(address)) => return Ok(address),
+                Ok(None) => None,
+                Err(error) if error.kind() == ErrorKind::OutOfMemory => Some(error),
+                Err(error) => return Err(error),
+            };
+            if let Some(found) = self.last_resort(client, block)? {
+                return Ok(found);
             }
-            Err(error) => Err(error),
+            if let Some(failed) = failed {
+                return Err(failed);
+            }
+            let books = self.books();
+            let needed = books.managed() - books.store.unused() + block;
+            if needed > self.options.limit.unwrap_or(u64::MAX) {
+                return Err(self.limit_reached(bytes, &books));
+            }
+            // Another thread has given enough back since the pool was found full.
         }
     }
 
@@ -157,7 +166,8 @@ impl Shared {
         }
     }
 
-    /// After everything that runs has passed, a block may be free that nobody could wait for.
+    /// After everything that runs has passed, a block may be free that nobody could wait for. Who gives memory back
+    /// meanwhile may have used it after that, so its uses are waited for once more.
     fn last_resort(&self, client: Client<'_>, block: u64) -> Result<Option<u64>> {
         client.context().synchronize()?;
         {
@@ -165,7 +175,7 @@ impl Shared {
             self.flush_into(&mut books);
             books.store.consolidate(true);
         }
-        self.take(client, block, &[Reach::Own])
+        self.take(client, block, &[Reach::Own, Reach::Any])
     }
 
     fn enter(

@@ -210,31 +210,35 @@ impl Shared {
         self.take(client, block, reaches)
     }
 
-    /// Takes a block out of the books and orders the client after its uses.
+    /// Takes a block out of the books and orders the client after its uses: a stream on the device, the host, and a
+    /// stream that shall not be made to wait for others, by waiting here.
     pub(crate) fn take(
         &self,
         client: Client<'_>,
         block: u64,
         reaches: &[Reach],
     ) -> Result<Option<u64>> {
-        let piece = {
+        let on_device = self.options.internal_dependencies;
+        let found = {
             let mut books = self.books();
-            let mut found = None;
-            for &reach in reaches {
-                found = books.store.take(block, client.id(), reach);
-                if found.is_some() {
-                    books.waits += u64::from(reach == Reach::Any);
-                    break;
-                }
+            let found = reaches.iter().find_map(|&reach| {
+                let piece = books.store.take(block, client.id(), reach)?;
+                Some((piece, reach))
+            });
+            if let (Some((_, Reach::Any)), Client::Stream(_), true) = (&found, client, on_device) {
+                books.waits += 1;
             }
             found
         };
-        let Some(piece) = piece else {
+        let Some((piece, reach)) = found else {
             return Ok(None);
         };
-        if let Client::Stream(stream) = client
-            && let Err(error) = piece.marks.order(stream)
-        {
+        let ordered = match client {
+            Client::Stream(stream) if on_device || reach != Reach::Any => piece.marks.order(stream),
+            _ if reach == Reach::Any => piece.marks.wait(client.context()),
+            _ => Ok(()),
+        };
+        if let Err(error) = ordered {
             self.books()
                 .store
                 .give(piece.address, piece.bytes, piece.marks);

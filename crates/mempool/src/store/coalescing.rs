@@ -297,6 +297,11 @@ impl<M: Marks> Coalescing<M> {
         self.lend(slot, bytes).address
     }
 
+    pub(super) fn unused(&self) -> u64 {
+        let unused = self.chunks.values().filter(|chunk| chunk.lent == 0);
+        unused.map(|chunk| chunk.bytes).sum()
+    }
+
     /// As few bytes over as single chunks allow.
     pub(super) fn surplus(&mut self, bytes: u64) -> Vec<Piece<M>> {
         let mut unused: BTreeSet<(u64, u64)> = self

@@ -140,6 +140,14 @@ impl<M: Marks> Store<M> {
         }
     }
 
+    /// The bytes of all chunks that nobody uses.
+    pub(crate) fn unused(&self) -> u64 {
+        match self {
+            Self::Coalescing(store) => store.unused(),
+            Self::Bins(store) => store.totals().free_bytes,
+        }
+    }
+
     /// The union of the uses of all free blocks that `stream` does not own.
     pub(crate) fn pending(&self, stream: u32) -> M {
         match self {

@@ -195,3 +195,55 @@ fn a_race_is_seen() {
     watch::host_touches(buffer.addr() + 100, 1);
     assert_eq!(watch::faults(&a).len(), 2);
 }
+
+/// Where each thread holds one block at a time, a limit of as many blocks is never too low: whoever finds the pool full
+/// waits for what another thread is giving back at that moment.
+fn enough(policy: Policy, internal_dependencies: bool, seed: u64) {
+    const BYTES: usize = 64 << 10;
+    let context = watch::context();
+    let block = policy.block_bytes(BYTES as u64).unwrap();
+    let builder = Pool::builder()
+        .policy(policy)
+        .internal_dependencies(internal_dependencies)
+        .limit(THREADS * block);
+    let pinned = builder.build_pinned(&context).unwrap();
+    let pool = builder.build(&context).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (context, pool, pinned) = (&context, &pool, &pinned);
+            scope.spawn(move || {
+                let mut random = Random::new(seed * 100 + thread);
+                let streams = [(); 2].map(|()| context.new_stream().unwrap());
+                for _ in 0..operations() / 100 / THREADS {
+                    let stream = &streams[random.below(2) as usize];
+                    if random.below(2) == 0 {
+                        let host = pinned.zeros::<u8>(BYTES).unwrap();
+                        let address = host.try_as_slice().unwrap().as_ptr().addr() as u64;
+                        watch::host_touches(address, BYTES as u64);
+                        let mut target =
+                            cuprum_driver_core::DeviceBuffer::zeros(stream, BYTES).unwrap();
+                        target.copy_from_pinned(stream, &host).unwrap();
+                    } else {
+                        let mut buffer = pool.allocate(stream, BYTES).unwrap();
+                        buffer.slice_mut(..).fill_on(stream, 1).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    for statistics in [pool.statistics(), pinned.statistics()] {
+        assert_eq!(statistics.failures, 0, "{statistics:?}");
+    }
+    drop((pool, pinned));
+    context.synchronize().unwrap();
+    let stream = context.new_stream().unwrap();
+    assert_eq!(watch::faults(&stream), [""; 0], "{builder:?}");
+}
+
+#[test]
+fn a_limit_that_is_enough_never_fails() {
+    for policy in [Policy::Coalescing, Policy::Bins] {
+        enough(policy, true, 3);
+        enough(policy, false, 4);
+    }
+}
