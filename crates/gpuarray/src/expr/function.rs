@@ -7,6 +7,7 @@ use crate::element::{Bits, CastTo, Element, Float, Scalar, Signed};
 use crate::error::Result;
 use crate::expr::{Expr, IntoExpr, Node, Op};
 use crate::kernel::launch;
+use crate::reduce::axes::{self, Axes};
 use crate::reduce::{self, Reduction};
 use crate::view::{GpuView, GpuViewMut};
 
@@ -326,6 +327,106 @@ pub trait Operand<'a>: IntoExpr<'a, Self::Value> + Sized {
         Self::Value: Element,
     {
         reduce::on_device::<Self::Value, _>(&self.into_expr().node, Reduction::Max)
+    }
+
+    /// The product of all values: 1 for none. Computed as wide as a [`sum`](Self::sum). Blocks until the answer is there.
+    ///
+    /// # Errors
+    /// As [`eval`](Self::eval).
+    fn prod(self) -> Result<<Self::Value as Element>::Sum>
+    where
+        Self::Value: Element,
+    {
+        reduce::to_host::<<Self::Value as Element>::Accumulator, _>(
+            &self.into_expr().node,
+            Reduction::Prod,
+        )
+    }
+
+    /// Sums along axes: 0 where there is nothing to sum. As wide as [`sum`](Self::sum); one kernel, which the host does not wait for.
+    ///
+    /// ```
+    /// # use cuprum_gpuarray::{Axes, GpuArray, Operand as _};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let stream = cuprum_driver_core::Device::by_name("soft:0")?.context()?.default_stream();
+    /// let x = GpuArray::from_slice(&stream, &[1i32, 2, 3, 4, 5, 6], (2, 3))?;
+    /// assert_eq!(x.sum_axes(0)?.to_vec()?, [5, 7, 9]);
+    /// assert_eq!((&x * &x).sum_axes(-1)?.to_vec()?, [14, 77]);
+    /// assert_eq!(x.sum_axes(Axes::from(1).keep())?.shape(), [2, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If an axis is not there or named twice, and as [`eval`](Self::eval).
+    fn sum_axes(self, axes: impl Into<Axes>) -> Result<GpuArray<<Self::Value as Element>::Sum>>
+    where
+        Self::Value: Element,
+    {
+        axes::reduce::<<Self::Value as Element>::Accumulator, _>(
+            &self.into_expr().node,
+            Reduction::Sum,
+            &axes.into(),
+        )
+    }
+
+    /// Products along axes: 1 where there is nothing to multiply. See [`sum_axes`](Self::sum_axes).
+    ///
+    /// # Errors
+    /// As there.
+    fn prod_axes(self, axes: impl Into<Axes>) -> Result<GpuArray<<Self::Value as Element>::Sum>>
+    where
+        Self::Value: Element,
+    {
+        axes::reduce::<<Self::Value as Element>::Accumulator, _>(
+            &self.into_expr().node,
+            Reduction::Prod,
+            &axes.into(),
+        )
+    }
+
+    /// The smallest values along axes; NaN where there is one. See [`sum_axes`](Self::sum_axes).
+    ///
+    /// # Errors
+    /// As there, and [`EmptyReduction`](crate::ErrorKind::EmptyReduction) if there is a result to make of no values.
+    fn min_axes(self, axes: impl Into<Axes>) -> Result<GpuArray<Self::Value>>
+    where
+        Self::Value: Element,
+    {
+        axes::reduce::<Self::Value, _>(&self.into_expr().node, Reduction::Min, &axes.into())
+    }
+
+    /// The largest values along axes; NaN where there is one. See [`sum_axes`](Self::sum_axes).
+    ///
+    /// # Errors
+    /// As [`min_axes`](Self::min_axes).
+    fn max_axes(self, axes: impl Into<Axes>) -> Result<GpuArray<Self::Value>>
+    where
+        Self::Value: Element,
+    {
+        axes::reduce::<Self::Value, _>(&self.into_expr().node, Reduction::Max, &axes.into())
+    }
+
+    /// The mean values along axes, in double precision: NaN where there are no values. See [`sum_axes`](Self::sum_axes).
+    ///
+    /// # Errors
+    /// As there.
+    fn mean_axes(self, axes: impl Into<Axes>) -> Result<GpuArray<f64>>
+    where
+        Self::Value: Element,
+    {
+        axes::mean(&self.cast::<f64>().node, &axes.into())
+    }
+
+    /// Of a mask: how many are true along axes. See [`sum_axes`](Self::sum_axes).
+    ///
+    /// # Errors
+    /// As there.
+    fn count_axes(self, axes: impl Into<Axes>) -> Result<GpuArray<u64>>
+    where
+        Self: Operand<'a, Value = bool>,
+    {
+        axes::reduce::<u64, _>(&self.cast::<u64>().node, Reduction::Sum, &axes.into())
     }
 
     /// Of a mask: how many are true.

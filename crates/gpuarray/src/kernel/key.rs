@@ -24,6 +24,12 @@ pub(crate) fn key(context: u64, kind: Kind, program: &Program<'_, '_>, walk: &Wa
             accumulator,
             result,
         } => op as u64 | (accumulator as u64) << 8 | (result as u64) << 16,
+        Kind::Axes {
+            op,
+            accumulator,
+            result,
+            team,
+        } => op as u64 | (accumulator as u64) << 8 | (result as u64) << 16 | (team as u64) << 56,
     };
     key.push(
         kind | u64::from(walk.vector) << 24

@@ -217,7 +217,7 @@ fn map(
         generate(Kind::Map, program, &plan.walk)
     })?;
     let config = map_config(plan.count, plan.walk.vector)?;
-    let args = arguments(program, &plan, output, 1)?;
+    let args = arguments(program, &plan, output, 1, &[])?;
     trusted::launch(&kernel, stream, config, &args)
 }
 
@@ -227,12 +227,13 @@ pub(crate) fn context_word(stream: &Stream) -> u64 {
 }
 
 /// The arguments of a kernel, in the order that [`source`](crate::kernel::source) gives its parameters. `outputs` is how many operands of the
-/// plan come before the views.
+/// plan come before the views; `last` are counts that the kernel takes after all else.
 pub(crate) fn arguments<'l, 'e: 'l, 'a: 'l>(
     program: &'l Program<'e, 'a>,
     plan: &Plan,
     output: AnyViewMut<'l>,
     outputs: usize,
+    last: &[u64],
 ) -> Result<Args<'l>> {
     let mut collected = LeafArgs::new();
     let args = &mut collected.args;
@@ -263,6 +264,9 @@ pub(crate) fn arguments<'l, 'e: 'l, 'a: 'l>(
             DType::I32 | DType::U32 | DType::F32 => args.scalar(value as u32),
             DType::I64 | DType::U64 | DType::F64 => args.scalar(value),
         };
+    }
+    for &count in last {
+        args.scalar(count);
     }
     bytes += 8 * args.len();
     if bytes > MAX_PARAMETER_BYTES {

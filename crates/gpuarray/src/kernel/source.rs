@@ -25,6 +25,34 @@ pub(crate) enum Kind {
         accumulator: DType,
         result: DType,
     },
+    /// As `Reduce`, but those of each run of `inner` positions (the last parameter) make one result; `count` counts the results.
+    Axes {
+        op: Reduction,
+        accumulator: DType,
+        result: DType,
+        team: Team,
+    },
+}
+
+/// The threads that make one result of a reduction along axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub(crate) enum Team {
+    /// Neighbouring threads make neighbouring results: coalesced where the reduced axes are the outer ones, and best for short runs.
+    Thread = 1,
+    Warp,
+    Block,
+}
+
+impl Team {
+    /// How many threads it has.
+    pub(crate) fn threads(self) -> u32 {
+        match self {
+            Team::Thread => 1,
+            Team::Warp => 32,
+            Team::Block => REDUCE_THREADS,
+        }
+    }
 }
 
 /// How values are combined.
@@ -32,6 +60,7 @@ pub(crate) enum Kind {
 #[repr(u8)]
 pub(crate) enum Reduction {
     Sum = 1,
+    Prod,
     Min,
     Max,
 }
@@ -223,6 +252,9 @@ impl Writer<'_, '_, '_> {
         for (at, (dtype, _)) in self.program.scalars.iter().enumerate() {
             params.push(format!("const {} s{at}", dtype.c_name()));
         }
+        if matches!(self.kind, Kind::Axes { .. }) {
+            params.push("const unsigned long long inner".to_owned());
+        }
         let bounds = if self.kind == Kind::Map {
             String::new()
         } else {
@@ -310,14 +342,48 @@ impl Writer<'_, '_, '_> {
                 }
                 self.block_reduction(op, accumulator);
             }
+            Kind::Axes {
+                op,
+                accumulator,
+                team,
+                ..
+            } => self.axes_body(op, accumulator, team),
         }
         line!(self, "}}");
+    }
+
+    /// A team's run of positions, combined into one result.
+    fn axes_body(&mut self, op: Reduction, accumulator: DType, team: Team) {
+        let (t, threads) = (accumulator.c_name(), team.threads());
+        line!(
+            self,
+            "    const unsigned long long result = thread / {threads}u;\n    const unsigned int lane = threadIdx.x % {threads}u;"
+        );
+        // The threads of a warp or of a block leave together.
+        line!(self, "    if (result >= count) return;");
+        line!(self, "    {t} r[1] = {{ {} }};", identity(op, accumulator));
+        line!(
+            self,
+            "    for (unsigned long long k = lane; k < inner; k += {threads}u) {{\n        const unsigned long long i = result * inner + k;"
+        );
+        self.scalar_body("        ", "0");
+        line!(self, "    }}");
+        let to = self.out_type().c_name();
+        match team {
+            Team::Thread => line!(self, "    out[result] = ({to})r[0];"),
+            Team::Warp => {
+                line!(self, "    {t} a = r[0];");
+                line!(self, "{}", shuffles(op, accumulator, 16, "    "));
+                line!(self, "    if (lane == 0) out[result] = ({to})a;");
+            }
+            Team::Block => self.block_reduction(op, accumulator),
+        }
     }
 
     fn out_type(&self) -> DType {
         match self.kind {
             Kind::Map => self.program.dtype(),
-            Kind::Reduce { result, .. } => result,
+            Kind::Reduce { result, .. } | Kind::Axes { result, .. } => result,
         }
     }
 
@@ -457,9 +523,12 @@ impl Writer<'_, '_, '_> {
 
     /// `into = into (op) value`, in the accumulator's type.
     fn combine(&mut self, indent: &str, into: &str, value: &str) {
-        let Kind::Reduce {
+        let (Kind::Reduce {
             op, accumulator, ..
-        } = self.kind
+        }
+        | Kind::Axes {
+            op, accumulator, ..
+        }) = self.kind
         else {
             unreachable!("only reductions combine")
         };
@@ -483,13 +552,7 @@ impl Writer<'_, '_, '_> {
                 combination(op, accumulator, "a", "x")
             );
         }
-        let shuffles = |from: u32, indent: &str| {
-            let body = combination(op, accumulator, "a", "x");
-            format!(
-                "{indent}#pragma unroll\n{indent}for (int d = {from}; d > 0; d >>= 1) {{ const {t} x = __shfl_down_sync(0xffffffffu, a, d); a = {body}; }}"
-            )
-        };
-        line!(self, "{}", shuffles(16, "    "));
+        line!(self, "{}", shuffles(op, accumulator, 16, "    "));
         line!(self, "    __shared__ {t} partial[{warps}];");
         line!(
             self,
@@ -502,7 +565,7 @@ impl Writer<'_, '_, '_> {
             "        a = threadIdx.x < {warps} ? partial[threadIdx.x] : {};",
             identity(op, accumulator)
         );
-        line!(self, "{}", shuffles(warps / 2, "        "));
+        line!(self, "{}", shuffles(op, accumulator, warps / 2, "        "));
         line!(
             self,
             "        if (threadIdx.x == 0) out[blockIdx.x] = ({})a;",
@@ -512,10 +575,19 @@ impl Writer<'_, '_, '_> {
     }
 }
 
+/// Combines `a` of neighbouring lanes, `from` apart at first, into that of the first.
+fn shuffles(op: Reduction, accumulator: DType, from: u32, indent: &str) -> String {
+    let (t, body) = (accumulator.c_name(), combination(op, accumulator, "a", "x"));
+    format!(
+        "{indent}#pragma unroll\n{indent}for (int d = {from}; d > 0; d >>= 1) {{ const {t} x = __shfl_down_sync(0xffffffffu, a, d); a = {body}; }}"
+    )
+}
+
 /// The value that changes nothing when combined.
 fn identity(op: Reduction, dtype: DType) -> &'static str {
     match (op, dtype) {
         (Reduction::Sum, _) => "0",
+        (Reduction::Prod, _) => "1",
         (Reduction::Min, DType::F32) => "__int_as_float(0x7f800000)",
         (Reduction::Min, DType::F64) => "__longlong_as_double(0x7ff0000000000000ll)",
         (Reduction::Min, DType::I32) => "0x7fffffff",
@@ -537,6 +609,7 @@ fn identity(op: Reduction, dtype: DType) -> &'static str {
 fn combination(op: Reduction, dtype: DType, a: &str, b: &str) -> String {
     match op {
         Reduction::Sum => Op::Add.source(dtype, dtype, 0, &[a, b]),
+        Reduction::Prod => Op::Mul.source(dtype, dtype, 0, &[a, b]),
         Reduction::Min => Op::Minimum.source(dtype, dtype, 0, &[a, b]),
         Reduction::Max => Op::Maximum.source(dtype, dtype, 0, &[a, b]),
     }

@@ -4,6 +4,8 @@
 //! more than one block ran, a second launch combines the partial results. The order of combining depends only on the number of values and on
 //! the number of multiprocessors, so results repeat exactly on one device.
 
+pub(crate) mod axes;
+
 use cuprum_driver_core::{DeviceAttribute, LaunchConfig, Stream};
 
 use crate::array::GpuArray;
@@ -54,6 +56,7 @@ pub(crate) fn on_device<A: Element, R: Element>(
     if shape.is_empty() {
         return match op {
             Reduction::Sum => GpuArray::zeros(stream, ()),
+            Reduction::Prod => axes::ones(stream, Shape::from(())),
             Reduction::Min => Err(Error::empty_reduction("the minimum", &shape)),
             Reduction::Max => Err(Error::empty_reduction("the maximum", &shape)),
         };
@@ -119,7 +122,13 @@ fn pass<R: Element>(
     })?;
     let mut result = GpuArray::<R>::result_of(program, stream, shape)?;
     let mut target = result.view_mut();
-    let args = arguments(program, plan, R::any_view_mut(target.device_view_mut()), 0)?;
+    let args = arguments(
+        program,
+        plan,
+        R::any_view_mut(target.device_view_mut()),
+        0,
+        &[],
+    )?;
     trusted::launch(
         &kernel,
         stream,
