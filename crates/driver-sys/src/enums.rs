@@ -309,6 +309,62 @@ open_enum! {
 }
 
 open_enum! {
+    /// Advice on managed memory (`CUmem_advise`).
+    CUmem_advise: u32 {
+        /// It will mostly be read: copies may be kept wherever it is.
+        SET_READ_MOSTLY = 1,
+        /// Takes that back.
+        UNSET_READ_MOSTLY = 2,
+        /// Where it should be.
+        SET_PREFERRED_LOCATION = 3,
+        /// It may be anywhere.
+        UNSET_PREFERRED_LOCATION = 4,
+        /// Who will use it, and so should have it mapped.
+        SET_ACCESSED_BY = 5,
+        /// Takes that back.
+        UNSET_ACCESSED_BY = 6,
+    }
+}
+
+open_enum! {
+    /// What can be asked of a range of managed memory (`CUmem_range_attribute`).
+    CUmem_range_attribute: u32 {
+        /// Whether all of it is mostly read: a 32-bit integer.
+        READ_MOSTLY = 1,
+        /// Where all of it should be: the ordinal of a device, [`CU_DEVICE_CPU`] or [`CU_DEVICE_INVALID`].
+        PREFERRED_LOCATION = 2,
+        /// Who uses all of it: a list of such numbers.
+        ACCESSED_BY = 3,
+        /// Where all of it was last asked to be: as the preferred location.
+        LAST_PREFETCH_LOCATION = 4,
+        /// The kind of the preferred location, a [`CUmemLocationType`].
+        PREFERRED_LOCATION_TYPE = 5,
+        /// Its number.
+        PREFERRED_LOCATION_ID = 6,
+        /// The kind of the location last asked for, a [`CUmemLocationType`].
+        LAST_PREFETCH_LOCATION_TYPE = 7,
+        /// Its number.
+        LAST_PREFETCH_LOCATION_ID = 8,
+    }
+}
+
+open_enum! {
+    /// A kind of place for memory (`CUmemLocationType`).
+    CUmemLocationType: u32 {
+        /// None, or not the same for all.
+        INVALID = 0,
+        /// A device.
+        DEVICE = 1,
+        /// The host.
+        HOST = 2,
+        /// A NUMA node of the host.
+        HOST_NUMA = 3,
+        /// The NUMA node of the calling thread.
+        HOST_NUMA_CURRENT = 4,
+    }
+}
+
+open_enum! {
     /// How the channels of a CUDA array's texels are stored (`CUarray_format`).
     CUarray_format: u32 {
         /// Unsigned 8-bit integers.
@@ -626,6 +682,11 @@ pub mod flags {
     /// `cuGetProcAddress` finds the legacy default stream's entry points.
     pub const CU_GET_PROC_ADDRESS_DEFAULT: u64 = 0;
 }
+
+/// In place of a device: the host.
+pub const CU_DEVICE_CPU: i32 = -1;
+/// In place of a device: none.
+pub const CU_DEVICE_INVALID: i32 = -2;
 
 /// Ends the `extra` list of `cuLaunchKernel`.
 pub const CU_LAUNCH_PARAM_END: usize = 0;

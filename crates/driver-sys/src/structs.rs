@@ -4,8 +4,8 @@ use core::ffi::c_void;
 
 use crate::{
     CUaddress_mode, CUarray, CUarray_format, CUcontext, CUdeviceptr, CUfilter_mode,
-    CUlaunchAttributeID, CUmemorytype, CUmipmappedArray, CUresourceViewFormat, CUresourcetype,
-    CUstream,
+    CUlaunchAttributeID, CUmemLocationType, CUmemorytype, CUmipmappedArray, CUresourceViewFormat,
+    CUresourcetype, CUstream,
 };
 
 /// The unique number of a device (`CUuuid`).
@@ -14,6 +14,16 @@ use crate::{
 pub struct CUuuid {
     /// Sixteen bytes, in the order that tools print them.
     pub bytes: [u8; 16],
+}
+
+/// A place for memory (`CUmemLocation`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CUmemLocation {
+    /// Its kind. `cuda.h` calls the field `type`.
+    pub type_: CUmemLocationType,
+    /// The ordinal of the device or the number of the NUMA node, where the kind has one.
+    pub id: i32,
 }
 
 /// A rectangle to copy (`CUDA_MEMCPY2D`). Offsets, pitches and widths are bytes.

@@ -199,6 +199,18 @@ entry_points! {
     cuMemHostUnregister(pointer: *mut c_void);
     /// Allocates managed memory.
     cuMemAllocManaged(address: *mut CUdeviceptr, bytes: usize, flags: u32);
+    /// Gives advice on managed memory.
+    cuMemAdvise(address: CUdeviceptr, bytes: usize, advice: CUmem_advise, device: CUdevice);
+    /// Gives advice on managed memory; NUMA nodes can be named.
+    cuMemAdvise_v2(address: CUdeviceptr, bytes: usize, advice: CUmem_advise, location: CUmemLocation);
+    /// Moves managed memory in stream order.
+    cuMemPrefetchAsync(address: CUdeviceptr, bytes: usize, device: CUdevice, stream: CUstream);
+    /// Moves managed memory in stream order; NUMA nodes can be named.
+    cuMemPrefetchAsync_v2(address: CUdeviceptr, bytes: usize, location: CUmemLocation, flags: u32, stream: CUstream);
+    /// An attribute of managed memory.
+    cuMemRangeGetAttribute(data: *mut c_void, size: usize, attribute: CUmem_range_attribute, address: CUdeviceptr, bytes: usize);
+    /// Several attributes of managed memory.
+    cuMemRangeGetAttributes(data: *mut *mut c_void, sizes: *mut usize, attributes: *mut CUmem_range_attribute, count: usize, address: CUdeviceptr, bytes: usize);
     /// Allocates device memory in stream order.
     cuMemAllocAsync(address: *mut CUdeviceptr, bytes: usize, stream: CUstream);
     /// Frees device memory in stream order.
@@ -213,6 +225,8 @@ entry_points! {
     cuMemPoolGetAttribute(pool: CUmemoryPool, attribute: CUmemPool_attribute, value: *mut c_void);
     /// An attribute of a pointer.
     cuPointerGetAttribute(data: *mut c_void, attribute: CUpointer_attribute, address: CUdeviceptr);
+    /// Several attributes of a pointer; those of an unknown one are zero.
+    cuPointerGetAttributes(count: u32, attributes: *mut CUpointer_attribute, data: *mut *mut c_void, address: CUdeviceptr);
 
     /// Copies between any two addresses of the unified space; may block.
     cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, bytes: usize);
@@ -393,6 +407,8 @@ entry_points! {
     cuStreamAddCallback(stream: CUstream, callback: CUstreamCallback, user_data: *mut c_void, flags: u32);
     /// Queues a host function.
     cuLaunchHostFunc(stream: CUstream, function: CUhostFn, user_data: *mut c_void);
+    /// Changes, in stream order, who may use managed memory.
+    cuStreamAttachMemAsync(stream: CUstream, address: CUdeviceptr, bytes: usize, flags: u32);
     /// Whether a stream is being captured.
     cuStreamIsCapturing(stream: CUstream, status: *mut CUstreamCaptureStatus);
 

@@ -89,7 +89,8 @@ impl Context {
             heap: 8 << 20,
             l2_fetch: 64,
         };
-        let view = View::new(&driver.space, id, device.ordinal)?;
+        let concurrent = device.config.concurrent_managed_access;
+        let view = View::new(&driver.space, id, device.ordinal, concurrent)?;
         view.set_heap_limit(limits.heap as u64);
         let context = Arc::new(Self {
             id,
@@ -317,9 +318,12 @@ impl Context {
             driver.surface_references.remove(handle(id));
         }
         driver.events.extract(|event| event.context.id == self.id);
-        driver
+        let streams = driver
             .streams
             .extract(|stream| stream.context.id == self.id);
+        for stream in streams {
+            driver.space.detach_all(stream.id);
+        }
         lock(&self.per_thread).clear();
         for block in driver.space.release_context(self.id) {
             if block.kind == Kind::Pooled {

@@ -233,6 +233,10 @@ fn handles_and_enumerations() {
         CUfunc_cache,
         CUfunction_attribute,
         CUpointer_attribute,
+        CUmem_advise,
+        CUmem_range_attribute,
+        CUmemLocation,
+        CUmemLocationType,
         CUmemorytype,
         CUarray_format,
         CUaddress_mode,
@@ -272,6 +276,22 @@ fn values_of_enumerations() {
     same_values!(CUfunction_attribute, CUfunction_attribute_enum {
         SHARED_SIZE_BYTES = CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, NUM_REGS = CU_FUNC_ATTRIBUTE_NUM_REGS,
         MAX_DYNAMIC_SHARED_SIZE_BYTES = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+    });
+    same_values!(CUmem_advise, CUmem_advise_enum {
+        SET_READ_MOSTLY = CU_MEM_ADVISE_SET_READ_MOSTLY,
+        UNSET_READ_MOSTLY = CU_MEM_ADVISE_UNSET_READ_MOSTLY,
+        SET_PREFERRED_LOCATION = CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+        UNSET_PREFERRED_LOCATION = CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION,
+        SET_ACCESSED_BY = CU_MEM_ADVISE_SET_ACCESSED_BY, UNSET_ACCESSED_BY = CU_MEM_ADVISE_UNSET_ACCESSED_BY,
+    });
+    same_values!(CUmem_range_attribute, CUmem_range_attribute_enum {
+        READ_MOSTLY = CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
+        PREFERRED_LOCATION = CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION,
+        ACCESSED_BY = CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY,
+        LAST_PREFETCH_LOCATION = CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION,
+    });
+    same_values!(CUmemLocationType, CUmemLocationType_enum {
+        INVALID = CU_MEM_LOCATION_TYPE_INVALID, DEVICE = CU_MEM_LOCATION_TYPE_DEVICE,
     });
     same_values!(CUjit_option, CUjit_option_enum {
         ERROR_LOG_BUFFER = CU_JIT_ERROR_LOG_BUFFER,

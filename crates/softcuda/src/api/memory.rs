@@ -1,14 +1,14 @@
-//! Allocation: device, page-locked, registered, managed and stream-ordered memory; attributes of pointers.
+//! Allocation: device, page-locked, registered and stream-ordered memory; attributes of pointers.
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use cuprum_driver_sys::{
-    CUdeviceptr, CUmemPool_attribute, CUmemoryPool, CUmemorytype, CUpointer_attribute, CUresult,
-    CUstream, flags,
+    CU_DEVICE_INVALID, CUdeviceptr, CUmemPool_attribute, CUmemoryPool, CUmemorytype,
+    CUpointer_attribute, CUresult, CUstream, flags,
 };
 
-use super::{Host, Out, Untyped, entries};
+use super::{Host, List, Out, Untyped, entries};
 use crate::context::{self, Context, current};
 use crate::driver::driver;
 use crate::error::{Failure, Outcome, fail};
@@ -44,15 +44,6 @@ entries! {
         };
         address.set(allocate(&context, bytes, Kind::Device, 0)?)?;
         pitch.set(row as usize)
-    }
-
-    fn cuMemAllocManaged(address: Out<CUdeviceptr>, bytes: usize, flags: u32) {
-        let context = current()?;
-        address.require()?;
-        if !matches!(flags, flags::CU_MEM_ATTACH_GLOBAL | flags::CU_MEM_ATTACH_HOST) {
-            return fail(CUresult::INVALID_VALUE, format!("attach flags {flags:#x}: global or host"));
-        }
-        address.set(allocate(&context, bytes as u64, Kind::Managed, flags)?)
     }
 
     fn cuMemFree_v2(address: CUdeviceptr) {
@@ -216,9 +207,36 @@ entries! {
         data.require()?;
         pointer_attribute(&data, attribute, address)
     }
+
+    fn cuPointerGetAttributes(
+        count: u32,
+        attributes: List<CUpointer_attribute>,
+        data: List<*mut c_void>,
+        address: CUdeviceptr,
+    ) {
+        current()?;
+        attributes.require()?;
+        data.require()?;
+        for index in 0..count as usize {
+            // SAFETY: the program passed `count` attributes, and as many pointers.
+            let (attribute, data) = unsafe { (attributes.get(index), Untyped(data.get(index))) };
+            data.require()?;
+            // Unlike a single question, one of many about what is not known is answered, with nothing.
+            if !is_known(address)? || attribute == CUpointer_attribute::HOST_POINTER {
+                no_attribute(&data, attribute)?;
+            }
+            if is_known(address)? {
+                match pointer_attribute(&data, attribute, address) {
+                    Err(_) if attribute == CUpointer_attribute::HOST_POINTER => {}
+                    answer => answer?,
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
-fn allocate(context: &Context, size: u64, kind: Kind, flags: u32) -> Outcome<u64> {
+pub(super) fn allocate(context: &Context, size: u64, kind: Kind, flags: u32) -> Outcome<u64> {
     if size == 0 {
         return fail(CUresult::INVALID_VALUE, "zero bytes requested");
     }
@@ -328,6 +346,27 @@ fn free_in_order(block: &Block, stream: &Arc<Stream>) -> Outcome {
         .pool
         .free(address, capacity, stream.id, freed);
     Ok(())
+}
+
+/// Whether an address is in memory of the driver, or registered with it.
+fn is_known(address: u64) -> Outcome<bool> {
+    let space = &driver()?.space;
+    Ok(space.find(address).is_some() || space.registered().find(address).is_some())
+}
+
+/// Writes what stands for nothing.
+fn no_attribute(data: &Untyped, attribute: CUpointer_attribute) -> Outcome {
+    type A = CUpointer_attribute;
+    match attribute {
+        A::CONTEXT | A::DEVICE_POINTER | A::HOST_POINTER | A::BUFFER_ID => data.set::<u64>(0),
+        A::RANGE_START_ADDR | A::RANGE_SIZE => data.set::<u64>(0),
+        A::MEMORY_TYPE | A::SYNC_MEMOPS | A::IS_MANAGED | A::MAPPED => data.set::<u32>(0),
+        A::DEVICE_ORDINAL => data.set::<i32>(CU_DEVICE_INVALID),
+        other => fail(
+            CUresult::INVALID_VALUE,
+            format!("software devices have no pointer attribute {}", other.0),
+        ),
+    }
 }
 
 fn pointer_attribute(data: &Untyped, attribute: CUpointer_attribute, address: u64) -> Outcome {

@@ -13,6 +13,7 @@ mod event;
 mod general;
 mod launch;
 mod link;
+mod managed;
 mod memory;
 mod module;
 mod stream;
@@ -73,6 +74,7 @@ pub fn table() -> &'static DriverTable {
             device::fill,
             context::fill,
             memory::fill,
+            managed::fill,
             copy::fill,
             array::fill,
             stream::fill,
@@ -101,6 +103,7 @@ pub fn table_per_thread() -> &'static DriverTable {
             device::per_thread::fill,
             context::per_thread::fill,
             memory::per_thread::fill,
+            managed::per_thread::fill,
             copy::per_thread::fill,
             array::per_thread::fill,
             stream::per_thread::fill,
@@ -143,6 +146,7 @@ plain_arguments! {
     u8 u16 u32 u64 i32 usize
     CUresult CUcontext CUstream CUevent CUmemoryPool
     CUdevice_attribute CUlimit CUfunc_cache CUpointer_attribute CUmemPool_attribute
+    CUmem_advise CUmem_range_attribute CUmemLocation
     CUmodule CUfunction CUfunction_attribute CUlinkState CUjitInputType
     CUhostFn CUstreamCallback CUoccupancyB2DSize
     CUarray CUmipmappedArray CUtexref CUsurfref CUarray_format CUaddress_mode CUfilter_mode f32
@@ -317,6 +321,16 @@ impl Untyped {
     /// Writes the value as a `T`, the type that the manual gives the attribute at hand.
     fn set<T>(&self, value: T) -> Outcome {
         Out(self.0.cast::<T>()).set(value)
+    }
+
+    /// An element of a list of values of `T`.
+    ///
+    /// # Safety
+    ///
+    /// The pointer must not be null, and the list must be longer than `index`.
+    unsafe fn at<T>(&self, index: usize) -> Out<T> {
+        // SAFETY: the element exists, as the caller promises.
+        Out(unsafe { self.0.cast::<T>().add(index) })
     }
 
     /// Reads the value as a `T`, the type that the manual gives the attribute at hand.

@@ -52,6 +52,10 @@ entries! {
     fn cuStreamDestroy_v2(stream: CUstream) {
         let found = own(stream)?;
         driver()?.streams.remove(stream.0);
+        if driver()?.space.is_attaching(found.id) {
+            let (space, id) = (Arc::clone(&driver()?.space), found.id);
+            found.enqueue(Task { always: true, ..Task::short(move || space.detach_all(id)) })?;
+        }
         found.close();
         Ok(())
     }

@@ -81,6 +81,8 @@ pub(crate) struct Block {
     pub(crate) flags: u32,
     /// A number unique in the process (`CU_POINTER_ATTRIBUTE_BUFFER_ID`).
     pub(crate) id: u64,
+    /// Whether it is managed memory attached to the host: devices without concurrent access may not use it.
+    pub(crate) is_for_host: bool,
 }
 
 impl Block {

@@ -3,6 +3,7 @@
 mod arena;
 mod block;
 pub(crate) mod copy;
+mod managed;
 mod os;
 pub(crate) mod pool;
 mod shadow;
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use arena::GRANULE;
 pub(crate) use block::{Block, Kind, Registered};
+pub(crate) use managed::{Attached, Place};
 pub(crate) use space::{Request, Space};
 pub(crate) use view::View;
 

@@ -1,12 +1,13 @@
 //! The memory of the process: one reserved range that holds every allocation of every device.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
-use cuprum_driver_sys::CUresult;
+use cuprum_driver_sys::{CUresult, flags::CU_MEM_ATTACH_HOST};
 
 use super::arena::{Arena, GRANULE};
 use super::block::{Block, Graveyard, Kind, Registered, Registrations};
+use super::managed::{Attached, Managed, Said};
 use super::os::{PAGE, Reservation, Untouched};
 use super::view::View;
 use crate::config::MIN_ADDRESS_SPACE;
@@ -32,6 +33,10 @@ struct Table {
     arena: Arena,
     /// Blocks by their offset in the range.
     blocks: BTreeMap<u64, Block>,
+    /// What the program has said of managed blocks, by their offset; nothing yet of those that are not here.
+    managed: BTreeMap<u64, Managed>,
+    /// The streams to which managed memory was ever attached.
+    attaching: BTreeSet<u64>,
     graveyard: Graveyard,
     /// Memory size of each device and bytes charged to it.
     devices: Vec<(u64, u64)>,
@@ -81,6 +86,8 @@ impl Space {
         let table = Table {
             arena: Arena::new(len),
             blocks: BTreeMap::new(),
+            managed: BTreeMap::new(),
+            attaching: BTreeSet::new(),
             graveyard: Graveyard::default(),
             devices: device_memory
                 .iter()
@@ -172,6 +179,7 @@ impl Space {
             context,
             flags,
             id,
+            is_for_host: kind == Kind::Managed && flags == CU_MEM_ATTACH_HOST,
         };
         if kind != Kind::Pooled && !self.mark(&table, &block) {
             table.arena.give(offset, capacity + GUARD);
@@ -234,6 +242,7 @@ impl Space {
             .remove(&offset)
             .expect("the caller found the block");
         self.unmark(table, &block);
+        table.managed.remove(&offset);
         if block.kind.is_charged() {
             table.devices[block.device].1 -= block.capacity;
         }
@@ -332,6 +341,142 @@ impl Space {
             );
         }
         Ok(block)
+    }
+
+    /// The managed block that holds `len` bytes from `address`, more than zero.
+    fn managed_block(&self, table: &Table, address: u64, len: u64) -> Outcome<Block> {
+        let found = address
+            .checked_sub(self.base())
+            .and_then(|offset| table.blocks.range(..=offset).next_back())
+            .map(|(_, block)| *block)
+            .filter(|block| block.kind == Kind::Managed && address < block.end());
+        match found {
+            Some(block) if (1..=block.end() - address).contains(&len) => Ok(block),
+            Some(_) => fail(
+                CUresult::INVALID_VALUE,
+                format!(
+                    "{len} bytes from {address:#x}, which is {}",
+                    self.describe_in(table, address)
+                ),
+            ),
+            None => fail(
+                CUresult::INVALID_VALUE,
+                format!(
+                    "{address:#x} is no managed memory, but {}",
+                    self.describe_in(table, address)
+                ),
+            ),
+        }
+    }
+
+    /// Changes what is said of the pages of `len` bytes of managed memory from `address`.
+    pub(crate) fn say(&self, address: u64, len: u64, change: impl Fn(&mut Said)) -> Outcome {
+        let mut table = lock(&self.table);
+        let block = self.managed_block(&table, address, len)?;
+        let managed = table
+            .managed
+            .entry(block.address - self.base())
+            .or_default();
+        managed.say(&block, address, len, change);
+        Ok(())
+    }
+
+    /// What `read` finds said of the pages of `len` bytes of managed memory from `address`: each value that some page
+    /// has, in the order of the pages.
+    pub(crate) fn said<R>(
+        &self,
+        address: u64,
+        len: u64,
+        read: impl Fn(&Said) -> R,
+    ) -> Outcome<Vec<R>> {
+        let table = lock(&self.table);
+        let block = self.managed_block(&table, address, len)?;
+        Ok(match table.managed.get(&(block.address - self.base())) {
+            Some(managed) => managed.said(&block, address, len).map(read).collect(),
+            None => vec![read(&Said::default())],
+        })
+    }
+
+    /// The managed block that starts at `address`, for an attachment that is about to be queued: of the whole, so
+    /// `len` is zero or its size.
+    pub(crate) fn to_attach(&self, address: u64, len: u64, to: Attached) -> Outcome<Block> {
+        let mut table = lock(&self.table);
+        let block = self.managed_block(&table, address, 1)?;
+        if address != block.address || len != 0 && len != block.size {
+            return fail(
+                CUresult::INVALID_VALUE,
+                format!(
+                    "{len} bytes of {}: only the whole of an allocation can be attached",
+                    self.describe_in(&table, address)
+                ),
+            );
+        }
+        if let Attached::Stream(stream) = to {
+            table.attaching.insert(stream);
+        }
+        Ok(block)
+    }
+
+    /// Attaches a managed block, unless it was freed meanwhile.
+    pub(crate) fn attach(&self, block: &Block, to: Attached) -> Outcome {
+        let mut table = lock(&self.table);
+        self.attach_in(&mut table, block.address - self.base(), block.id, to)
+    }
+
+    /// Whether managed memory was attached to `stream`, which is about to end. If so,
+    /// [`detach_all`](Self::detach_all) must follow its work.
+    pub(crate) fn is_attaching(&self, stream: u64) -> bool {
+        lock(&self.table).attaching.contains(&stream)
+    }
+
+    /// Gives the managed blocks that are attached to `stream`, which has ended, the attachment they were allocated
+    /// with.
+    pub(crate) fn detach_all(&self, stream: u64) {
+        let mut table = lock(&self.table);
+        if !table.attaching.remove(&stream) {
+            return;
+        }
+        let attached: Vec<(u64, u64, u32)> = table
+            .managed
+            .iter()
+            .filter(|(_, managed)| managed.attached == Some(Attached::Stream(stream)))
+            .filter_map(|(offset, _)| table.blocks.get_key_value(offset))
+            .map(|(&offset, block)| (offset, block.id, block.flags))
+            .collect();
+        for (offset, id, flags) in attached {
+            let to = if flags == CU_MEM_ATTACH_HOST {
+                Attached::Host
+            } else {
+                Attached::Global
+            };
+            // Only the host's memory can be short, for the shadow of a block that was hidden; then it stays hidden.
+            let _ = self.attach_in(&mut table, offset, id, to);
+        }
+    }
+
+    fn attach_in(&self, table: &mut Table, offset: u64, id: u64, to: Attached) -> Outcome {
+        let Some(block) = table.blocks.get_mut(&offset).filter(|block| block.id == id) else {
+            return Ok(());
+        };
+        let for_host = to == Attached::Host;
+        let (before, changed) = (*block, block.is_for_host != for_host);
+        block.is_for_host = for_host;
+        let after = *block;
+        table.managed.entry(offset).or_default().attached = Some(to);
+        if !changed {
+            return Ok(());
+        }
+        // What may use it from now on are other contexts than before; the rest stay as they are.
+        for view in table.views.iter().filter_map(|(_, view)| view.upgrade()) {
+            match (view.sees(&before), view.sees(&after)) {
+                (true, false) => view.clear(offset, &after),
+                (false, true) if !view.mark(offset, &after) => {
+                    return fail(CUresult::OUT_OF_MEMORY, "the host is out of memory");
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Turns a block in use by a pool into one that the pool keeps; `None` if the address is not that of such a block.
@@ -468,8 +613,13 @@ impl Space {
             .filter(|b| b.kind != Kind::Cached);
         if let Some(block) = before.filter(|b| address < b.end()) {
             let (noun, at) = (block.kind.noun(), address - block.address);
+            let attached = if block.is_for_host {
+                ", which is attached to the host"
+            } else {
+                ""
+            };
             return format!(
-                "offset {at} in the {noun} of {} bytes at {:#x}",
+                "offset {at} in the {noun} of {} bytes at {:#x}{attached}",
                 block.size, block.address
             );
         }
@@ -624,7 +774,7 @@ mod tests {
 
     fn space(memory: u64) -> (Arc<Space>, Arc<View>) {
         let space = Space::new(1 << 26, &[memory], None).expect("64 MiB of address space");
-        let view = View::new(&space, 1, 0).expect("a shadow map");
+        let view = View::new(&space, 1, 0, true).expect("a shadow map");
         (space, view)
     }
 
@@ -742,7 +892,7 @@ mod tests {
     #[test]
     fn other_contexts_see_shared_memory_and_peers_only() {
         let (space, first) = space(1 << 24);
-        let second = View::new(&space, 2, 0).expect("a shadow map");
+        let second = View::new(&space, 2, 0, true).expect("a shadow map");
         let own = space.allocate(request(300)).expect("room");
         let shared = space
             .allocate(Request {
@@ -767,7 +917,7 @@ mod tests {
         assert_eq!(valid(&second, &later), 10);
         assert_eq!(space.set_peer(&second, 1, false), Ok(true));
         assert_eq!((valid(&second, &own), valid(&second, &shared)), (0, 256));
-        let third = View::new(&space, 3, 0).expect("a shadow map");
+        let third = View::new(&space, 3, 0, true).expect("a shadow map");
         assert_eq!((valid(&third, &shared), valid(&third, &later)), (256, 0));
         space.release_context(1);
         assert_eq!(valid(&third, &shared), 0);

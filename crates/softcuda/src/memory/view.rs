@@ -21,6 +21,8 @@ pub(crate) struct View {
     writable: Shadow,
     context: u64,
     device: usize,
+    /// Whether the device may use managed memory while the host does.
+    concurrent: bool,
     peers: RwLock<BTreeSet<u64>>,
     heap_limit: AtomicU64,
     heap_used: AtomicU64,
@@ -33,8 +35,14 @@ impl fmt::Debug for View {
 }
 
 impl View {
-    /// The view of a new context with this number on this device.
-    pub(crate) fn new(space: &Arc<Space>, context: u64, device: usize) -> Outcome<Arc<Self>> {
+    /// The view of a new context with this number on this device, which may use managed memory while the host does if
+    /// it is `concurrent`.
+    pub(crate) fn new(
+        space: &Arc<Space>,
+        context: u64,
+        device: usize,
+        concurrent: bool,
+    ) -> Outcome<Arc<Self>> {
         let (Some(shadow), Some(writable)) = (Shadow::new(space.len()), Shadow::new(space.len()))
         else {
             return fail(
@@ -48,6 +56,7 @@ impl View {
             writable,
             context,
             device,
+            concurrent,
             peers: RwLock::default(),
             heap_limit: AtomicU64::new(0),
             heap_used: AtomicU64::new(0),
@@ -94,7 +103,7 @@ impl View {
 
     /// Whether kernels of the context may use the block.
     pub(crate) fn sees(&self, block: &Block) -> bool {
-        if block.kind == Kind::Array {
+        if block.kind == Kind::Array || block.is_for_host && !self.concurrent {
             return false;
         }
         block.kind.is_shared()
@@ -196,7 +205,7 @@ mod tests {
 
     fn view() -> (Arc<Space>, Arc<View>) {
         let space = Space::new(1 << 26, &[1 << 24], None).expect("64 MiB of address space");
-        let view = View::new(&space, 1, 0).expect("a shadow map");
+        let view = View::new(&space, 1, 0, true).expect("a shadow map");
         (space, view)
     }
 

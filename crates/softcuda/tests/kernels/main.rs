@@ -1,6 +1,7 @@
 //! Kernels through the table, end to end: load, launch, copy back, fault, synchronise.
 //!
-//! One process, configured once: two devices of compute capability 8.0 with four multiprocessors, and a time limit.
+//! One process, configured once: three devices of compute capability 8.0 with four multiprocessors, the last without
+//! concurrent access to managed memory, and a time limit.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -8,6 +9,7 @@ mod common;
 mod fault;
 mod launch;
 mod load;
+mod managed;
 mod order;
 mod reach;
 
@@ -18,6 +20,9 @@ use std::time::Duration;
 use common::*;
 
 const PTX: &str = concat!(include_str!("kernels.ptx"), "\0");
+
+/// The device without concurrent access to managed memory.
+const EXCLUSIVE: i32 = 2;
 
 /// How long a kernel may run. Long, for the sake of loaded machines: spinning kernels must not meet it.
 const TIME_LIMIT: Duration = Duration::from_secs(4);
@@ -31,6 +36,8 @@ fn init() {
         config.devices[0].multiprocessors = 4;
         config.devices[0].worker_threads = 3;
         config.devices.push(config.devices[0].clone());
+        config.devices.push(config.devices[0].clone());
+        config.devices[EXCLUSIVE as usize].concurrent_managed_access = false;
         config.kernel_time_limit = Some(TIME_LIMIT);
         cuprum_softcuda::configure(config).expect("nothing is in use yet");
     });
